@@ -1,0 +1,405 @@
+//! What an operator can set: every key as a typed field, with its default.
+//!
+//! A setting comes from, in rising order: the default here, the configuration file, the environment
+//! (`MOOT_SECTION__KEY`, or `MOOT_SECTION__KEY_FILE` to read a secret from a file), a command line flag.
+//! [`load`] does that layering and refuses what it does not know; [`keys`] is the catalogue it checks against.
+//!
+//! To add a key: a field with its default here, a row in [`keys::KEYS`], a rule in `validate.rs` if not every value
+//! is good, and a line in `docs/operations.md`. A test compares the fields with the catalogue.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub mod edit;
+mod environment;
+mod file;
+pub mod keys;
+mod load;
+mod nearest;
+mod network;
+pub mod paths;
+mod problem;
+mod secret;
+#[cfg(test)]
+mod tests;
+mod validate;
+pub mod values;
+mod variables;
+
+pub use environment::Environment;
+pub use load::{Loaded, Origin, Override, Sources, load};
+pub use network::Network;
+pub use problem::{ConfigError, Problem};
+pub use secret::Secret;
+
+/// All settings, after layering and validation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    pub server: Server,
+    pub store: Store,
+    pub bus: Bus,
+    pub llm: Llm,
+    pub stt: Stt,
+    pub smarthole: Smarthole,
+    pub chopsticks: Chopsticks,
+    pub telegram: Telegram,
+    pub engines: Engines,
+    pub projects: BTreeMap<String, Project>,
+    pub bot: Bot,
+    pub agentd: Agentd,
+    /// The XDG data folder as it was when the configuration was loaded.
+    #[serde(skip)]
+    default_data_dir: Option<PathBuf>,
+}
+
+impl Config {
+    /// The folder that holds the database, the uploads and the hub's own secret.
+    pub fn data_dir(&self) -> PathBuf {
+        let environment = Environment::of_process();
+        if !self.server.data_dir.is_empty() {
+            return paths::expand_home(&self.server.data_dir, &environment);
+        }
+        self.default_data_dir
+            .clone()
+            .or_else(|| paths::data_dir(&environment))
+            .unwrap_or_else(|| PathBuf::from("folkmoot-data"))
+    }
+
+    /// Whether the value of `key` must never be shown.
+    pub fn is_secret(key: &str) -> bool {
+        keys::find(key).is_some_and(|found| found.secret)
+    }
+}
+
+/// `[server]`: the main listener and the hub itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Server {
+    pub listen: String,
+    pub public_url: String,
+    pub data_dir: String,
+    pub registration: Registration,
+    pub jwt_secret: Secret,
+    pub log: String,
+    pub log_format: LogFormat,
+    pub allowed_origins: Vec<String>,
+    pub trusted_proxies: Vec<String>,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            listen: "127.0.0.1:8484".into(),
+            public_url: "http://127.0.0.1:8484".into(),
+            data_dir: String::new(),
+            registration: Registration::First,
+            jwt_secret: Secret::default(),
+            log: "info".into(),
+            log_format: LogFormat::Text,
+            allowed_origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+        }
+    }
+}
+
+impl Server {
+    /// The address of the main listener; an error only for a value that did not go through [`load`].
+    pub fn listen_addr(&self) -> anyhow::Result<SocketAddr> {
+        network::parse_listen(&self.listen).map_err(anyhow::Error::msg)
+    }
+
+    /// The proxies whose `X-Forwarded-For` may be believed.
+    pub fn trusted_networks(&self) -> Vec<Network> {
+        self.trusted_proxies
+            .iter()
+            .filter_map(|text| Network::parse(text))
+            .collect()
+    }
+}
+
+/// Who may create an account without being invited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Registration {
+    /// Only the very first account.
+    First,
+    /// Anybody, each with a workspace of their own.
+    Open,
+    /// Nobody.
+    Closed,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+/// `[store]`: where messages are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    pub url: Secret,
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            url: Secret::new("sqlite"),
+        }
+    }
+}
+
+/// `[bus]`: how several hubs tell each other what happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bus {
+    pub url: Secret,
+}
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self {
+            url: Secret::new("local"),
+        }
+    }
+}
+
+/// `[llm]`: any OpenAI-compatible chat endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Llm {
+    pub base_url: String,
+    pub api_key: Secret,
+    pub model: String,
+}
+
+impl Default for Llm {
+    fn default() -> Self {
+        Self {
+            base_url: "https://api.openai.com/v1".into(),
+            api_key: Secret::default(),
+            model: "gpt-4o-mini".into(),
+        }
+    }
+}
+
+/// `[stt]`: any OpenAI-compatible transcription endpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Stt {
+    pub base_url: String,
+    pub api_key: Secret,
+    pub model: String,
+}
+
+impl Default for Stt {
+    fn default() -> Self {
+        Self {
+            base_url: "https://api.openai.com/v1".into(),
+            api_key: Secret::default(),
+            model: "gpt-4o-mini-transcribe".into(),
+        }
+    }
+}
+
+/// `[smarthole]`: the router's listener, always on loopback.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Smarthole {
+    pub enabled: bool,
+    pub listen: String,
+    pub response_timeout_s: f64,
+}
+
+impl Default for Smarthole {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            listen: "127.0.0.1:9473".into(),
+            response_timeout_s: 30.0,
+        }
+    }
+}
+
+impl Smarthole {
+    /// The address of the door; an error only for a value that did not go through [`load`].
+    pub fn listen_addr(&self) -> anyhow::Result<SocketAddr> {
+        network::parse_listen(&self.listen).map_err(anyhow::Error::msg)
+    }
+}
+
+/// `[chopsticks]`: pools of worker agents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Chopsticks {
+    pub enabled: bool,
+    pub listen: String,
+    pub runner_secret: Secret,
+    pub request_timeout_s: f64,
+}
+
+impl Default for Chopsticks {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            listen: String::new(),
+            runner_secret: Secret::default(),
+            request_timeout_s: 30.0,
+        }
+    }
+}
+
+impl Chopsticks {
+    /// The address of a listener of its own, when there is one.
+    pub fn listen_addr(&self) -> anyhow::Result<Option<SocketAddr>> {
+        if self.listen.is_empty() {
+            return Ok(None);
+        }
+        network::parse_listen(&self.listen)
+            .map(Some)
+            .map_err(anyhow::Error::msg)
+    }
+}
+
+/// `[telegram]`: the Telegram bridge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Telegram {
+    pub bot_token: Secret,
+    pub chat_id: i64,
+    pub allowed_user_ids: Vec<i64>,
+    pub api_base: String,
+    pub edit_interval_s: f64,
+}
+
+impl Default for Telegram {
+    fn default() -> Self {
+        Self {
+            bot_token: Secret::default(),
+            chat_id: 0,
+            allowed_user_ids: Vec::new(),
+            api_base: "https://api.telegram.org".into(),
+            edit_interval_s: 1.0,
+        }
+    }
+}
+
+/// `[engines]`: the default engine and one table per engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Engines {
+    pub default: String,
+    #[serde(flatten)]
+    pub named: BTreeMap<String, Engine>,
+}
+
+impl Default for Engines {
+    fn default() -> Self {
+        let named = ["codex", "claude", "opencode", "pi"];
+        Self {
+            default: "codex".into(),
+            named: named
+                .into_iter()
+                .map(|name| (name.to_owned(), Engine::named(name)))
+                .collect(),
+        }
+    }
+}
+
+/// `[engines.NAME]`: how one engine is started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Engine {
+    pub command: String,
+    pub extra_args: Vec<String>,
+    pub model: String,
+    pub env: BTreeMap<String, Secret>,
+    /// Keys that only this engine knows.
+    #[serde(flatten)]
+    pub own: BTreeMap<String, toml::Value>,
+}
+
+impl Engine {
+    fn named(name: &str) -> Self {
+        Self {
+            command: name.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+/// `[projects.NAME]`: a folder that chats can work in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Project {
+    pub path: String,
+    pub default_engine: String,
+    pub chat_id: i64,
+}
+
+impl Project {
+    /// The project's folder with `~` replaced.
+    pub fn folder(&self) -> PathBuf {
+        paths::expand_home(&self.path, &Environment::of_process())
+    }
+}
+
+/// `[bot]`: the bot that joins a Snek server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bot {
+    pub url: String,
+    pub username: String,
+    pub password: Secret,
+    pub triggers: Vec<String>,
+}
+
+impl Default for Bot {
+    fn default() -> Self {
+        Self {
+            url: "wss://snek.molodetz.nl/rpc.ws".into(),
+            username: String::new(),
+            password: Secret::default(),
+            triggers: Vec::new(),
+        }
+    }
+}
+
+/// `[agentd]`: the daemon that hosts agents on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Agentd {
+    pub server: String,
+    pub api_key: Secret,
+    pub socket: String,
+}
+
+impl Default for Agentd {
+    fn default() -> Self {
+        Self {
+            server: "ws://127.0.0.1:8484/ws".into(),
+            api_key: Secret::default(),
+            socket: String::new(),
+        }
+    }
+}
+
+impl Agentd {
+    /// The Unix socket for local agents: the runtime folder, else the data folder.
+    pub fn socket_path(&self, data_dir: &Path) -> PathBuf {
+        let environment = Environment::of_process();
+        if !self.socket.is_empty() {
+            return paths::expand_home(&self.socket, &environment);
+        }
+        paths::runtime_dir(&environment)
+            .unwrap_or_else(|| data_dir.to_owned())
+            .join("agentd.sock")
+    }
+}
