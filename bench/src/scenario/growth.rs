@@ -1,0 +1,162 @@
+//! Whether a hundred times more messages make sending and reading slower.
+
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use super::{Suite, Target, rooms, startup};
+use crate::hub::{Hub, Member};
+use crate::load::protocol::{Drive, Pace};
+use crate::report::{Bar, Row, number};
+use crate::stats::Spread;
+
+const SMALL: u64 = 10_000;
+const LARGE: u64 = 1_000_000;
+const LARGE_QUICK: u64 = 100_000;
+/// Few enough that one channel holds a quarter of everything.
+const CHANNELS: usize = 4;
+const FILL_IN_FLIGHT: u64 = 64;
+const REQUESTS: usize = 400;
+
+/// What is compared between the two sizes.
+struct Probe {
+    send_ms: f64,
+    send_cpu_ms: f64,
+    newest_ms: f64,
+    middle_ms: f64,
+    unread_ms: f64,
+}
+
+pub fn run(suite: &mut Suite) -> Result<()> {
+    let folder = suite.folder("growth")?;
+    let mut hub = suite.start_hub(&folder)?;
+    let owner = hub.register_owner()?;
+    // Has read nothing, so that every message counts as unread.
+    let reader = hub.add_human(&owner, "reader")?;
+    let open = rooms::set_up(&mut hub, &owner, CHANNELS, 1, std::slice::from_ref(&reader))?;
+    let channel = open.rooms[0].clone();
+    let mut target = Target::hub(&hub)?;
+    target.load.open(open)?;
+    let large = if suite.quick { LARGE_QUICK } else { LARGE };
+    fill(&mut target, SMALL)?;
+    let small_probe = probe(suite, &mut hub, &mut target, &reader, &channel, SMALL)?;
+    let start = Instant::now();
+    fill(&mut target, large - SMALL)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let large_name = number(large as f64);
+    suite.note(format!(
+        "growth: {CHANNELS} senders with {FILL_IN_FLIGHT} messages in flight each filled the database to {large_name} messages in {seconds:.0} s ({}/s); `against` is the same hub with {} messages",
+        number((large - SMALL) as f64 / seconds),
+        number(SMALL as f64),
+    ));
+    let large_probe = probe(suite, &mut hub, &mut target, &reader, &channel, large)?;
+    add_rows(suite, &large_name, &small_probe, &large_probe);
+    drop(target);
+    drop(hub);
+    startup::with_messages(suite, &folder, &large_name)
+}
+
+fn fill(target: &mut Target, messages: u64) -> Result<()> {
+    let pace = Pace::InFlight(FILL_IN_FLIGHT);
+    let report = target.load.drive(Drive {
+        pace,
+        seconds: 600.0,
+        messages: Some(messages),
+        rooms: None,
+    })?;
+    if report.sent < messages {
+        bail!(
+            "only {} of {messages} messages were stored in time",
+            report.sent
+        );
+    }
+    Ok(())
+}
+
+fn probe(
+    suite: &Suite,
+    hub: &mut Hub,
+    target: &mut Target,
+    reader: &Member,
+    channel: &str,
+    size: u64,
+) -> Result<Probe> {
+    let closed_loop = |messages| Drive {
+        pace: Pace::InFlight(1),
+        seconds: 30.0,
+        messages: Some(messages),
+        rooms: Some(1),
+    };
+    target.load.drive(closed_loop(200))?;
+    let sends = target
+        .load
+        .drive(closed_loop(if suite.quick { 1_000 } else { 5_000 }))?;
+    let page = format!("/v1/channels/{channel}/messages?limit=50");
+    let middle = size / CHANNELS as u64 / 2;
+    Ok(Probe {
+        send_ms: sends.ack.p50_us / 1e3,
+        send_cpu_ms: sends.server_cpu_s * 1e3 / sends.sent as f64,
+        newest_ms: get_ms(hub, &page, reader)?,
+        middle_ms: get_ms(hub, &format!("{page}&before={middle}"), reader)?,
+        unread_ms: get_ms(hub, "/v1/users/me/unread", reader)?,
+    })
+}
+
+/// The median time of a request on a kept-alive connection.
+fn get_ms(hub: &mut Hub, path: &str, reader: &Member) -> Result<f64> {
+    hub.rest.get(path, &reader.token)?;
+    let mut nanos = Vec::with_capacity(REQUESTS);
+    for _ in 0..REQUESTS {
+        let start = Instant::now();
+        let response = hub.rest.request("GET", path, &reader.token, "")?;
+        if response.status != 200 {
+            bail!(
+                "GET {path} answered {}: {}",
+                response.status,
+                String::from_utf8_lossy(&response.body)
+            );
+        }
+        nanos.push(u64::try_from(start.elapsed().as_nanos())?);
+    }
+    Ok(Spread::of_nanos(&mut nanos).p50_us / 1e3)
+}
+
+fn add_rows(suite: &mut Suite, size: &str, small: &Probe, large: &Probe) {
+    let mut add = |what: &str, unit, small: f64, large: f64, bar: bool| {
+        let row = Row::new(format!("{what} at {size} messages"), unit, large).against(small);
+        suite.rows.push(if bar {
+            row.bar(Bar::RatioAtMost(1.3))
+        } else {
+            row
+        });
+    };
+    add("send", "ms, p50", small.send_ms, large.send_ms, true);
+    add(
+        "send",
+        "CPU ms each",
+        small.send_cpu_ms,
+        large.send_cpu_ms,
+        false,
+    );
+    add(
+        "newest history page",
+        "ms, p50",
+        small.newest_ms,
+        large.newest_ms,
+        true,
+    );
+    add(
+        "history page in the middle",
+        "ms, p50",
+        small.middle_ms,
+        large.middle_ms,
+        true,
+    );
+    add(
+        "unread counts",
+        "ms, p50",
+        small.unread_ms,
+        large.unread_ms,
+        true,
+    );
+}

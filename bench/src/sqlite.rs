@@ -1,0 +1,140 @@
+//! Bare SQLite with group commit: how many durable inserts this disk and core allow at best.
+//!
+//! One writer thread on the server's core takes everything that waits, inserts it in one transaction and
+//! commits (WAL, `synchronous=FULL`). One driver thread on the load's core plays all senders, each in a
+//! closed loop. The rows have the size of a stored message, a unique id and one index.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow};
+use rusqlite::{Connection, params};
+
+use crate::process::{self, LOAD_CORE, SERVER_CORE};
+use crate::stats::Spread;
+
+const TEXT_BYTES: usize = 240;
+
+pub struct Outcome {
+    pub per_second: f64,
+    pub latency: Spread,
+}
+
+pub fn version() -> &'static str {
+    rusqlite::version()
+}
+
+/// Runs the closed loop with so many senders on a fresh database in the folder.
+pub fn measure(folder: &Path, senders: usize, duration: Duration) -> Result<Outcome> {
+    let path = folder.join(format!("bare-{senders}.sqlite"));
+    let connection = open(&path)?;
+    let (requests, waiting) = channel();
+    let (done, acknowledgements) = channel();
+    let outcome = std::thread::scope(|scope| {
+        let writer = scope.spawn(move || write_all(connection, &waiting, &done));
+        let driver = scope.spawn(move || drive(senders, duration, &requests, &acknowledgements));
+        let outcome = driver
+            .join()
+            .map_err(|_| anyhow!("the driver thread panicked"))?;
+        writer
+            .join()
+            .map_err(|_| anyhow!("the writer thread panicked"))??;
+        outcome
+    });
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
+    }
+    outcome
+}
+
+fn open(path: &Path) -> Result<Connection> {
+    let _ = std::fs::remove_file(path);
+    let connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.execute_batch(
+        "create table message (id text primary key, channel integer not null, seq integer not null, body text not null);
+         create unique index message_seq on message (channel, seq);",
+    )?;
+    Ok(connection)
+}
+
+/// Takes everything that waits, commits it together, says so with one answer.
+fn write_all(
+    mut connection: Connection,
+    waiting: &Receiver<usize>,
+    done: &Sender<Vec<usize>>,
+) -> Result<()> {
+    process::pin_this_thread(SERVER_CORE)?;
+    let body = "x".repeat(TEXT_BYTES);
+    let mut count: i64 = 0;
+    while let Ok(first) = waiting.recv() {
+        let mut batch = vec![first];
+        batch.extend(waiting.try_iter());
+        let transaction = connection.transaction()?;
+        {
+            let mut insert =
+                transaction.prepare_cached("insert into message values (?1, ?2, ?3, ?4)")?;
+            for &sender in &batch {
+                count += 1;
+                insert.execute(params![
+                    format!("msg_{count:026}"),
+                    sender as i64,
+                    count,
+                    body
+                ])?;
+            }
+        }
+        transaction.commit()?;
+        if done.send(batch).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn drive(
+    senders: usize,
+    duration: Duration,
+    requests: &Sender<usize>,
+    done: &Receiver<Vec<usize>>,
+) -> Result<Outcome> {
+    process::pin_this_thread(LOAD_CORE)?;
+    let start = Instant::now();
+    let mut sent_at = vec![start; senders];
+    let mut latencies = Vec::new();
+    for sender in 0..senders {
+        requests.send(sender)?;
+    }
+    while start.elapsed() < duration {
+        for sender in done.recv()? {
+            let now = Instant::now();
+            latencies.push(u64::try_from((now - sent_at[sender]).as_nanos())?);
+            sent_at[sender] = now;
+            requests.send(sender)?;
+        }
+    }
+    let per_second = latencies.len() as f64 / start.elapsed().as_secs_f64();
+    Ok(Outcome {
+        per_second,
+        latency: Spread::of_nanos(&mut latencies),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sender_gets_its_acknowledgements_and_no_file_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let outcome = measure(folder.path(), 4, Duration::from_millis(50)).expect("an outcome");
+        assert!(outcome.per_second > 0.0);
+        assert!(outcome.latency.count >= 4);
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("a listing").count(),
+            0
+        );
+    }
+}
