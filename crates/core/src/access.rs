@@ -1,0 +1,141 @@
+//! Who may do and see what. Every command and every read, from every door, asks here.
+//!
+//! A refusal never tells a stranger whether the thing exists: what may not be seen is "not found".
+
+use std::sync::Arc;
+
+use crate::ids::*;
+use crate::model::*;
+use crate::refusal::{self, Refusal};
+use crate::state::{Room, State};
+
+/// Who asks. The member was proven by the door (token, key, password) and never comes from the request's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Actor {
+    pub member: MemberId,
+    pub connection: Option<ConnectionId>,
+    pub door: Door,
+    /// A daemon speaks for the agents it carries.
+    pub on_behalf: Option<MemberId>,
+}
+
+impl Actor {
+    pub fn new(member: MemberId, door: Door) -> Self {
+        Self { member, connection: None, door, on_behalf: None }
+    }
+
+    pub fn nobody(door: Door) -> Self {
+        Self::new(MemberId::NONE, door)
+    }
+
+    pub fn connected(member: MemberId, door: Door, connection: ConnectionId) -> Self {
+        Self { connection: Some(connection), ..Self::new(member, door) }
+    }
+
+    /// The member this actor acts as; a daemon may act only as an agent its own connection carries.
+    pub fn resolve(self, state: &State) -> Result<Self, Refusal> {
+        let Some(agent) = self.on_behalf else { return Ok(self) };
+        let carried = self.connection.is_some_and(|connection| state.carrier_of(agent) == Some(connection));
+        if agent == self.member || carried {
+            return Ok(Self { member: agent, on_behalf: None, ..self });
+        }
+        Err(refusal::NOT_AUTHORIZED)
+    }
+}
+
+pub fn member(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {
+    state.member(actor.member).ok_or(refusal::NOT_AUTHENTICATED)
+}
+
+pub fn agent(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {
+    member(state, actor)?;
+    state.member(actor.member).filter(|member| member.is_agent()).ok_or(refusal::NOT_AUTHORIZED)
+}
+
+/// The actor as a member of this workspace.
+pub fn workspace_member(state: &State, actor: Actor, workspace: WorkspaceId) -> Result<&Arc<Member>, Refusal> {
+    let member = member(state, actor)?;
+    if member.workspace == workspace && state.workspace(workspace).is_some() {
+        return Ok(member);
+    }
+    Err(refusal::WORKSPACE_NOT_FOUND)
+}
+
+pub fn admin(state: &State, actor: Actor, workspace: WorkspaceId) -> Result<&Arc<Member>, Refusal> {
+    let member = workspace_member(state, actor, workspace)?;
+    if member.role >= Role::Admin { Ok(member) } else { Err(refusal::ADMINS_ONLY) }
+}
+
+/// Another member of the actor's own workspace.
+pub fn colleague(state: &State, actor: Actor, id: MemberId) -> Result<&Arc<Member>, Refusal> {
+    let workspace = member(state, actor)?.workspace;
+    state.member(id).filter(|other| other.workspace == workspace).ok_or(refusal::MEMBER_NOT_FOUND)
+}
+
+pub fn may_read(state: &State, member: &Member, room: &Room) -> bool {
+    let inside = state.membership(room.channel.id, member.id).is_some();
+    inside || (room.channel.kind.is_open() && room.channel.workspace == member.workspace)
+}
+
+/// A channel the actor may read: one it is in, or an open one of its workspace.
+pub fn room_to_read(state: &State, actor: Actor, channel: ChannelId) -> Result<&Room, Refusal> {
+    let member = member(state, actor)?;
+    state.channel(channel).filter(|room| may_read(state, member, room)).ok_or(refusal::CHANNEL_NOT_FOUND)
+}
+
+/// A channel the actor is in. Unknown and closed channels answer alike.
+pub fn room_inside(state: &State, actor: Actor, channel: ChannelId) -> Result<&Room, Refusal> {
+    let member = member(state, actor)?;
+    let room = state.channel(channel).ok_or(refusal::NOT_CHANNEL_MEMBER)?;
+    if room.members.contains_key(&member.id) { Ok(room) } else { Err(refusal::NOT_CHANNEL_MEMBER) }
+}
+
+/// A channel the actor is in and that still takes messages.
+pub fn room_to_speak(state: &State, actor: Actor, channel: ChannelId) -> Result<&Room, Refusal> {
+    let room = room_inside(state, actor, channel)?;
+    if room.channel.archived { Err(refusal::CHANNEL_ARCHIVED) } else { Ok(room) }
+}
+
+/// A channel the actor may rename, archive or remove: its creator may, and the workspace's admins where they may see it.
+pub fn room_to_manage(state: &State, actor: Actor, channel: ChannelId) -> Result<&Room, Refusal> {
+    let room = room_to_read(state, actor, channel)?;
+    let member = member(state, actor)?;
+    if room.channel.created_by == member.id || member.role >= Role::Admin {
+        return Ok(room);
+    }
+    Err(refusal::ADMINS_ONLY)
+}
+
+/// Whether a thing that belongs to a channel (or to none) may be seen.
+pub fn may_see_within(state: &State, member: &Member, workspace: WorkspaceId, channel: Option<ChannelId>) -> bool {
+    member.workspace == workspace
+        && match channel {
+            None => true,
+            Some(channel) => state.channel(channel).is_some_and(|room| may_read(state, member, room)),
+        }
+}
+
+pub fn may_see_message(state: &State, actor: Actor, message: &Message) -> bool {
+    room_to_read(state, actor, message.channel).is_ok()
+}
+
+pub fn may_see_file(state: &State, member: &Member, file: &File) -> bool {
+    file.uploaded_by == member.id && file.workspace == member.workspace
+        || may_see_within(state, member, file.workspace, file.channel)
+}
+
+/// Whether this member may carry that agent in a daemon: itself, its owner, an admin, or a member of the same owner.
+pub fn may_carry(carrier: &Member, agent: &Member) -> bool {
+    agent.is_agent()
+        && carrier.workspace == agent.workspace
+        && (carrier.id == agent.id
+            || carrier.role >= Role::Admin
+            || agent.created_by == Some(carrier.id)
+            || (agent.created_by.is_some() && agent.created_by == carrier.created_by))
+}
+
+/// The agent's own things (inbox, memory, drafts) are nobody else's.
+pub fn own(state: &State, actor: Actor, owner: MemberId) -> Result<&Arc<Member>, Refusal> {
+    let member = member(state, actor)?;
+    if member.id == owner { Ok(member) } else { Err(refusal::NOT_AUTHORIZED) }
+}

@@ -1,0 +1,409 @@
+//! Everything that can be asked of the hub, whichever door it came through, and what it answers.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::Millis;
+use crate::ids::*;
+use crate::model::*;
+
+#[derive(Clone, Debug)]
+pub enum Command {
+    // Accounts and workspaces
+    Register(Register),
+    UpdateWorkspace {
+        workspace: WorkspaceId,
+        name: Option<String>,
+        slug: Option<String>,
+    },
+    DeleteWorkspace {
+        workspace: WorkspaceId,
+    },
+    AddMember(AddMember),
+    UpdateMember(UpdateMember),
+    RemoveMember {
+        member: MemberId,
+    },
+    /// A fresh API key for a member; the old one stops working.
+    ReplaceKey {
+        member: MemberId,
+        key_hash: KeyHash,
+    },
+    ChangePassword {
+        password_hash: String,
+    },
+    SignOut {
+        jti: String,
+        expires_at: Millis,
+    },
+    IssueProvisionToken {
+        workspace: WorkspaceId,
+        hash: KeyHash,
+    },
+    RegisterAgent(RegisterAgent),
+
+    // Connections, presence, agents
+    Connect,
+    Disconnect,
+    SetPresence(Presence),
+    Hello {
+        role_card: RoleCard,
+        runtime: Option<Runtime>,
+    },
+    Sleep,
+    RegisterDaemon {
+        agents: Vec<DaemonAgent>,
+    },
+    /// Wakes an agent by hand, as an operator does from the terminal.
+    WakeAgent {
+        agent: MemberId,
+    },
+    Subscribe {
+        channel: ChannelId,
+    },
+    Typing {
+        channel: ChannelId,
+        on: bool,
+    },
+    Thinking {
+        channel: ChannelId,
+    },
+
+    // Channels
+    CreateChannel {
+        workspace: WorkspaceId,
+        name: String,
+        kind: ChannelKind,
+        topic: String,
+    },
+    UpdateChannel {
+        channel: ChannelId,
+        name: Option<String>,
+        topic: Option<String>,
+    },
+    DeleteChannel {
+        channel: ChannelId,
+    },
+    ArchiveChannel {
+        channel: ChannelId,
+        archived: bool,
+    },
+    AddToChannel {
+        channel: ChannelId,
+        member: MemberId,
+    },
+    RemoveFromChannel {
+        channel: ChannelId,
+        member: MemberId,
+    },
+    OpenDirect {
+        workspace: WorkspaceId,
+        members: Vec<MemberId>,
+    },
+    MarkRead {
+        channel: ChannelId,
+        seq: Option<u64>,
+    },
+    SetNotifyPreference {
+        channel: ChannelId,
+        notify: NotifyPreference,
+    },
+
+    // Messages
+    Send(Send),
+    EditMessage {
+        message: MessageId,
+        content: String,
+    },
+    DeleteMessage {
+        message: MessageId,
+    },
+    React {
+        message: MessageId,
+        emoji: String,
+        on: bool,
+    },
+    Pin {
+        channel: Option<ChannelId>,
+        message: MessageId,
+    },
+    Unpin {
+        pin: PinId,
+    },
+
+    // Notifications and inbox
+    MarkNotificationRead {
+        notification: NotificationId,
+    },
+    MarkAllNotificationsRead,
+    AckInbox {
+        agent: MemberId,
+        notification: NotificationId,
+    },
+    AckWholeInbox {
+        agent: MemberId,
+    },
+
+    // Agent experience
+    CreateDraft {
+        channel: ChannelId,
+        thread: Option<MessageId>,
+        content: String,
+    },
+    ValidateDraft {
+        draft: DraftId,
+    },
+    SendDraft {
+        draft: DraftId,
+        force: bool,
+    },
+    CancelDraft {
+        draft: DraftId,
+    },
+    RequestReview {
+        reviewer: MemberId,
+        subject: String,
+        content: String,
+        channel: Option<ChannelId>,
+    },
+    DecideReview {
+        review: ReviewId,
+        status: String,
+        comment: Option<String>,
+    },
+    PutItem(PutItem),
+    RemoveItem {
+        item: ItemId,
+    },
+    PutMemory {
+        namespace: String,
+        key: String,
+        value: String,
+    },
+    RemoveMemory {
+        namespace: String,
+        key: String,
+    },
+
+    // Tasks, approvals, calls
+    CreateTask(CreateTask),
+    UpdateTask(UpdateTask),
+    ClaimTask {
+        task: TaskId,
+    },
+    DeleteTask {
+        task: TaskId,
+    },
+    RequestApproval {
+        channel: Option<ChannelId>,
+        action: String,
+        payload: String,
+    },
+    DecideApproval {
+        approval: ApprovalId,
+        approved: bool,
+        note: Option<String>,
+    },
+    OfferCall {
+        callee: MemberId,
+        kind: String,
+        sdp: String,
+    },
+    AnswerCall {
+        call: CallId,
+        sdp: String,
+    },
+    RelayIce {
+        call: CallId,
+        target: Option<MemberId>,
+        candidate: Box<RawValue>,
+    },
+    EndCall {
+        call: CallId,
+    },
+
+    // Files and webhooks
+    AddFile(File),
+    RemoveFile {
+        file: FileId,
+    },
+    CreateWebhook {
+        channel: ChannelId,
+        name: String,
+        secret_hash: KeyHash,
+    },
+    RemoveWebhook {
+        webhook: WebhookId,
+    },
+    PostToWebhook {
+        webhook: WebhookId,
+        secret_hash: KeyHash,
+        content: String,
+    },
+}
+
+/// Who may create an account of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Registration {
+    First,
+    Open,
+    Closed,
+}
+
+#[derive(Clone, Debug)]
+pub struct Register {
+    pub policy: Registration,
+    pub email: String,
+    pub name: String,
+    pub workspace_name: Option<String>,
+    pub password_hash: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct AddMember {
+    pub workspace: WorkspaceId,
+    pub kind: MemberKind,
+    pub role: Option<Role>,
+    pub name: String,
+    pub nick: Option<String>,
+    pub email: Option<String>,
+    pub password_hash: Option<String>,
+    pub key_hash: Option<KeyHash>,
+    pub role_card: Option<RoleCard>,
+    pub runtime: Option<Runtime>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct UpdateMember {
+    pub member: MemberId,
+    pub name: Option<String>,
+    pub nick: Option<String>,
+    pub email: Option<String>,
+    pub role: Option<Role>,
+    pub avatar: Option<FileId>,
+    pub role_card: Option<RoleCard>,
+}
+
+#[derive(Clone, Debug)]
+pub struct RegisterAgent {
+    pub workspace: WorkspaceId,
+    pub provision_hash: KeyHash,
+    pub name: String,
+    pub key_hash: KeyHash,
+    pub role_card: RoleCard,
+    pub runtime: Runtime,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DaemonAgent {
+    pub name: String,
+    pub agent: MemberId,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Send {
+    pub channel: ChannelId,
+    pub content: String,
+    pub content_type: ContentType,
+    pub kind: Option<String>,
+    pub thread: Option<MessageId>,
+    pub file: Option<FileId>,
+    pub metadata: Option<Box<RawValue>>,
+    /// Idempotency key: a repeat returns the first message and changes nothing.
+    pub key: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct PutItem {
+    pub item: Option<ItemId>,
+    pub name: String,
+    pub namespace: Option<String>,
+    pub content: Option<String>,
+    pub description: Option<String>,
+    pub tags: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct CreateTask {
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub message: Option<MessageId>,
+    pub title: String,
+    pub description: String,
+    pub priority: Priority,
+    pub assigned_to: Option<MemberId>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct UpdateTask {
+    pub task: TaskId,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub status: Option<TaskStatus>,
+    pub priority: Option<Priority>,
+    /// `Some(None)` takes the task away from whoever has it.
+    pub assigned_to: Option<Option<MemberId>>,
+}
+
+/// The answer to the one who asked. Events tell everybody else.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    Done,
+    /// How many things it concerned.
+    Count(u64),
+    Registered {
+        member: Arc<Member>,
+        workspace: Workspace,
+    },
+    Workspace(Workspace),
+    Member(Arc<Member>),
+    Channel {
+        channel: Channel,
+        created: bool,
+    },
+    Connected(Arc<Member>),
+    Welcome {
+        agent: MemberId,
+    },
+    Daemon {
+        id: String,
+        agents: Vec<DaemonAgent>,
+    },
+    Subscribed(ChannelId),
+    /// `repeated` when the idempotency key was known and nothing happened.
+    Sent {
+        message: Arc<Message>,
+        repeated: bool,
+    },
+    Message(Arc<Message>),
+    Deleted(Arc<Message>),
+    Pin(Pin),
+    Notification(Notification),
+    Draft(Draft),
+    DraftCheck(DraftCheck),
+    DraftSent {
+        draft: DraftId,
+        message: Arc<Message>,
+    },
+    Review(Review),
+    Item(Item),
+    Memory(Memory),
+    Task(Task),
+    Approval(Approval),
+    Call(Call),
+    File(File),
+    Webhook(Webhook),
+    Token(Token),
+}
+
+/// Whether a held draft still fits the conversation.
+#[derive(Clone, Debug)]
+pub struct DraftCheck {
+    pub draft: DraftId,
+    pub valid: bool,
+    pub draft_version: u64,
+    pub current_version: u64,
+    /// What was said meanwhile (the newest five), when the draft is stale.
+    pub recent: Vec<Message>,
+}

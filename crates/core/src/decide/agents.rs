@@ -1,0 +1,146 @@
+//! Connections and presence, and the life of an agent: hello, sleep, wake, the daemon that carries it.
+
+use super::{Context, Decision, Outcome, attention};
+use crate::command::{DaemonAgent, Reply};
+use crate::event::{Event, WakeReason};
+use crate::ids::*;
+use crate::model::*;
+use crate::refusal::{self, Refusal};
+use crate::state::Daemon;
+use crate::{Actor, access};
+
+pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
+    let member = access::member(context.state, actor)?;
+    let connection = actor.connection.ok_or(refusal::NOT_AUTHENTICATED)?;
+    let mut events = Vec::new();
+    if member.is_agent() {
+        // The newest connection of an agent replaces the older one; people may have several.
+        for old in context.state.connections_of(member.id) {
+            events.push(Event::ConnectionReplaced(*old));
+            events.push(Event::Disconnected { member: member.id, connection: *old });
+        }
+    }
+    events.push(Event::Connected { member: member.id, connection });
+    if context.state.presence_of(member.id) != Presence::Online && (member.is_agent() || is_away(context, member.id)) {
+        events.push(presence(member, Presence::Online));
+    }
+    Ok(Decision::new(Reply::Connected(member.clone()), events).reply_after(0))
+}
+
+fn is_away(context: &Context<'_>, member: MemberId) -> bool {
+    context.state.presence_of(member) == Presence::Offline
+}
+
+fn presence(member: &Member, presence: Presence) -> Event {
+    Event::PresenceChanged { member: member.id, workspace: member.workspace, presence }
+}
+
+pub fn disconnect(context: &mut Context<'_>, actor: Actor) -> Outcome {
+    let connection = actor.connection.ok_or(refusal::NOT_AUTHENTICATED)?;
+    let state = context.state;
+    if !state.connections_of(actor.member).contains(&connection) {
+        // Already replaced: its clean-up must not touch the connection that came after it.
+        return Ok(Decision::nothing(Reply::Done));
+    }
+    let mut events = vec![Event::Disconnected { member: actor.member, connection }];
+    let last = state.connections_of(actor.member).len() == 1;
+    let carried_elsewhere = state.carrier_of(actor.member).is_some_and(|carrier| carrier != connection);
+    if let Some(member) = state.member(actor.member).filter(|_| last && !carried_elsewhere) {
+        events.push(presence(member, Presence::Offline));
+    }
+    let carried = state.daemon(connection).map_or(&[][..], |daemon| &daemon.agents);
+    for agent in carried.iter().filter_map(|agent| state.member(agent.agent)) {
+        let ours = state.carrier_of(agent.id) == Some(connection);
+        if ours && agent.id != actor.member && state.connections_of(agent.id).is_empty() {
+            events.push(presence(agent, Presence::Offline));
+        }
+    }
+    Ok(Decision::new(Reply::Done, events))
+}
+
+pub fn set_presence(context: &mut Context<'_>, actor: Actor, wanted: Presence) -> Outcome {
+    let member = access::member(context.state, actor)?;
+    let allowed = match wanted {
+        Presence::Online | Presence::Idle | Presence::Dnd => true,
+        Presence::Sleeping => member.is_agent(),
+        Presence::Offline => false,
+    };
+    if !allowed {
+        return Err(Refusal::bad_request("status must be one of online, idle, dnd"));
+    }
+    if context.state.presence_of(member.id) == wanted {
+        return Ok(Decision::nothing(Reply::Done));
+    }
+    Ok(Decision::new(Reply::Done, vec![presence(member, wanted)]))
+}
+
+pub fn hello(context: &mut Context<'_>, actor: Actor, role_card: RoleCard, runtime: Option<Runtime>) -> Outcome {
+    let agent = access::agent(context.state, actor)?;
+    let mut events = Vec::new();
+    if agent.role_card.as_ref() != Some(&role_card) || agent.runtime != runtime {
+        let member = Member { role_card: Some(role_card), runtime, ..(**agent).clone() };
+        events.push(Event::Saved(member.into()));
+    }
+    if context.state.presence_of(agent.id) != Presence::Online {
+        events.push(presence(agent, Presence::Online));
+    }
+    Ok(Decision::new(Reply::Welcome { agent: agent.id }, events).reply_after(0))
+}
+
+pub fn sleep(context: &mut Context<'_>, actor: Actor) -> Outcome {
+    let agent = access::agent(context.state, actor)?;
+    if context.state.presence_of(agent.id) == Presence::Sleeping {
+        return Ok(Decision::nothing(Reply::Done));
+    }
+    Ok(Decision::new(Reply::Done, vec![presence(agent, Presence::Sleeping)]))
+}
+
+pub fn thinking(context: &mut Context<'_>, actor: Actor, channel: ChannelId) -> Outcome {
+    access::agent(context.state, actor)?;
+    access::room_to_speak(context.state, actor, channel)?;
+    let event = Event::Typing { channel, member: actor.member, on: true };
+    Ok(Decision::new(Reply::Done, vec![event]))
+}
+
+pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<DaemonAgent>) -> Outcome {
+    let carrier = access::member(context.state, actor)?;
+    let connection = actor.connection.ok_or(refusal::NOT_AUTHENTICATED)?;
+    if agents.is_empty() {
+        return Err(refusal::NO_AGENTS);
+    }
+    // Agents this member has no say over are left out, so that nobody's wakes are diverted.
+    let known = |wanted: DaemonAgent| {
+        let agent = context.state.member(wanted.agent)?;
+        access::may_carry(carrier, agent).then(|| DaemonAgent { name: agent.name.clone(), agent: agent.id })
+    };
+    let agents: Vec<_> = agents.into_iter().filter_map(known).collect();
+    let daemon = Daemon {
+        id: format!("daemon_{}_{}", carrier.id, context.now),
+        member: carrier.id,
+        started_at: context.now,
+        agents: agents.clone(),
+    };
+    let came_online = |agent: &DaemonAgent| {
+        let member = context.state.member(agent.agent)?;
+        (context.state.presence_of(member.id) == Presence::Offline).then(|| presence(member, Presence::Online))
+    };
+    let online: Vec<_> = agents.iter().filter_map(came_online).collect();
+    let id = daemon.id.clone();
+    let mut events = vec![Event::DaemonRegistered { connection, daemon }];
+    events.extend(online);
+    Ok(Decision::new(Reply::Daemon { id, agents }, events).reply_after(0))
+}
+
+pub fn wake_by_hand(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome {
+    let by = access::member(context.state, actor)?;
+    let agent = access::colleague(context.state, actor, id)?;
+    if !access::may_carry(by, agent) {
+        return Err(refusal::NOT_AUTHORIZED);
+    }
+    let mut events = Vec::new();
+    attention::wake(context, agent, WakeReason::Manual, &mut events, |_| {});
+    if events.is_empty() {
+        return Err(Refusal::conflict("the agent is offline"));
+    }
+    Ok(Decision::new(Reply::Done, events))
+}

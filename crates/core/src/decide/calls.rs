@@ -1,0 +1,102 @@
+//! Calls between two members: the hub keeps the record and relays the signalling, never the media.
+
+use serde_json::value::RawValue;
+
+use super::{Context, Decision, Outcome};
+use crate::command::Reply;
+use crate::event::{CallSignal, Event};
+use crate::ids::*;
+use crate::lookup::LookupExt;
+use crate::model::*;
+use crate::refusal::{self, Refusal};
+use crate::{Actor, access};
+
+pub fn offer(context: &mut Context<'_>, actor: Actor, callee: MemberId, kind: String, sdp: String) -> Outcome {
+    let caller = access::member(context.state, actor)?.clone();
+    if callee.is_none() || sdp.is_empty() {
+        return Err(refusal::CALLEE_AND_SDP);
+    }
+    let callee = access::colleague(context.state, actor, callee)?.id;
+    if callee == caller.id {
+        return Err(Refusal::bad_request("nobody can call themselves"));
+    }
+    let kind = match kind.as_str() {
+        "" => "audio".to_owned(),
+        "audio" | "video" => kind,
+        _ => return Err(Refusal::bad_request("type must be `audio` or `video`")),
+    };
+    let call = Call {
+        id: CallId(context.new_id()),
+        workspace: caller.workspace,
+        caller: caller.id,
+        callee,
+        kind,
+        status: CallStatus::Ringing,
+        created_at: context.now,
+        answered_at: None,
+        ended_at: None,
+    };
+    let events = vec![
+        Event::Saved(call.clone().into()),
+        signal(callee, CallSignal::Ring { call: call.clone(), caller_name: caller.name.clone() }),
+        signal(callee, CallSignal::Offer { call: call.clone(), sdp }),
+    ];
+    Ok(Decision::new(Reply::Call(call), events))
+}
+
+fn signal(to: MemberId, signal: CallSignal) -> Event {
+    Event::CallSignal { to, signal }
+}
+
+pub fn answer(context: &mut Context<'_>, actor: Actor, id: CallId, sdp: String) -> Outcome {
+    let call = participant(context, actor, id)?;
+    if call.callee != actor.member {
+        return Err(refusal::NOT_THE_CALLEE);
+    }
+    if call.status != CallStatus::Ringing {
+        return Err(refusal::CALL_OVER);
+    }
+    let call = Call { status: CallStatus::Answered, answered_at: Some(context.now), ..call };
+    let events = vec![Event::Saved(call.clone().into()), signal(call.caller, CallSignal::Answer { call: id, sdp })];
+    Ok(Decision::new(Reply::Call(call), events))
+}
+
+pub fn relay_ice(
+    context: &mut Context<'_>,
+    actor: Actor,
+    id: CallId,
+    target: Option<MemberId>,
+    candidate: Box<RawValue>,
+) -> Outcome {
+    let call = participant(context, actor, id)?;
+    let other = call.other_side(actor.member).ok_or(refusal::NOT_A_PARTICIPANT)?;
+    if target.is_some_and(|target| target != other) {
+        return Err(refusal::NOT_A_PARTICIPANT);
+    }
+    if matches!(call.status, CallStatus::Ended | CallStatus::Missed) {
+        return Err(refusal::CALL_OVER);
+    }
+    let event = signal(other, CallSignal::Ice { call: id, from: actor.member, candidate });
+    Ok(Decision::new(Reply::Done, vec![event]))
+}
+
+pub fn end(context: &mut Context<'_>, actor: Actor, id: CallId) -> Outcome {
+    let call = participant(context, actor, id)?;
+    let other = call.other_side(actor.member).ok_or(refusal::NOT_A_PARTICIPANT)?;
+    if matches!(call.status, CallStatus::Ended | CallStatus::Missed) {
+        return Ok(Decision::nothing(Reply::Call(call)));
+    }
+    let call = Call { status: CallStatus::Ended, ended_at: Some(context.now), ..call };
+    let events = vec![Event::Saved(call.clone().into()), signal(other, CallSignal::End { call: id, reason: "ended" })];
+    Ok(Decision::new(Reply::Call(call), events))
+}
+
+fn participant(context: &Context<'_>, actor: Actor, id: CallId) -> Result<Call, Refusal> {
+    let member = access::member(context.state, actor)?;
+    if id.is_none() {
+        return Err(refusal::CALL_NOT_FOUND);
+    }
+    let here = |call: &Call| call.workspace == member.workspace;
+    let call = context.history.get::<Call>(id)?.filter(here).ok_or(refusal::CALL_NOT_FOUND)?;
+    if call.other_side(member.id).is_some() { Ok(call) } else { Err(refusal::NOT_A_PARTICIPANT) }
+}

@@ -1,0 +1,158 @@
+//! What members keep: files, an agent's own items and memory, and the webhooks outside programs post to.
+
+use serde_json::value::RawValue;
+use subtle::ConstantTimeEq;
+
+use super::{Context, Decision, Outcome, messages, short_text};
+use crate::command::{PutItem, Reply, Send};
+use crate::event::Event;
+use crate::ids::*;
+use crate::lookup::LookupExt;
+use crate::model::*;
+use crate::record::{Filter, named};
+use crate::refusal::{self, Refusal};
+use crate::{Actor, access};
+
+const MAX_VALUE_BYTES: usize = 256 * 1024;
+
+pub fn add(context: &mut Context<'_>, actor: Actor, file: File) -> Outcome {
+    access::workspace_member(context.state, actor, file.workspace)?;
+    if let Some(channel) = file.channel {
+        access::room_to_speak(context.state, actor, channel)?;
+    }
+    let filename = short_text(&file.filename, "filename", 255)?;
+    let file = File { uploaded_by: actor.member, filename, created_at: context.now, ..file };
+    Ok(Decision::saved(Reply::File(file.clone()), file))
+}
+
+pub fn remove(context: &mut Context<'_>, actor: Actor, id: FileId) -> Outcome {
+    let member = access::member(context.state, actor)?;
+    let visible = |file: &File| access::may_see_file(context.state, member, file);
+    let file = context.history.get::<File>(id)?.filter(visible).ok_or(refusal::FILE_NOT_FOUND)?;
+    if file.uploaded_by != member.id && member.role < Role::Admin {
+        return Err(refusal::ADMINS_ONLY);
+    }
+    Ok(Decision::new(Reply::File(file.clone()), vec![Event::Removed(file.into())]))
+}
+
+pub fn put_item(context: &mut Context<'_>, actor: Actor, put: PutItem) -> Outcome {
+    let agent = access::agent(context.state, actor)?.id;
+    let old = match put.item {
+        Some(id) => Some(own_item(context, agent, id)?),
+        None => find_item(context, agent, &put)?,
+    };
+    let name = if put.name.trim().is_empty() {
+        old.as_ref().map(|old| old.name.clone()).unwrap_or_default()
+    } else {
+        put.name
+    };
+    let content = put.content.or_else(|| old.as_ref().map(|old| old.content.clone())).unwrap_or_default();
+    if content.len() > MAX_VALUE_BYTES {
+        return Err(Refusal::bad_request("content is too large (max 262144 bytes)"));
+    }
+    let item = Item {
+        id: old.as_ref().map_or_else(|| ItemId(context.new_id()), |old| old.id),
+        agent,
+        name: short_text(&name, "name", 200)?,
+        namespace: put
+            .namespace
+            .or_else(|| old.as_ref().map(|old| old.namespace.clone()))
+            .unwrap_or_else(default_namespace),
+        content,
+        description: put.description.or_else(|| old.as_ref().map(|old| old.description.clone())).unwrap_or_default(),
+        tags: put.tags.or_else(|| old.as_ref().map(|old| old.tags.clone())).unwrap_or_default(),
+        created_at: old.map_or(context.now, |old| old.created_at),
+        updated_at: context.now,
+    };
+    Ok(Decision::saved(Reply::Item(item.clone()), item))
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
+}
+
+fn find_item(context: &Context<'_>, agent: MemberId, put: &PutItem) -> Result<Option<Item>, Refusal> {
+    let namespace = put.namespace.clone().unwrap_or_else(default_namespace);
+    let filter = Filter::owner(agent).named(named(&namespace, put.name.trim())).limit(1);
+    Ok(context.history.first::<Item>(&filter)?)
+}
+
+fn own_item(context: &Context<'_>, agent: MemberId, id: ItemId) -> Result<Item, Refusal> {
+    context.history.get::<Item>(id)?.filter(|item| item.agent == agent).ok_or(refusal::ITEM_NOT_FOUND)
+}
+
+pub fn remove_item(context: &mut Context<'_>, actor: Actor, id: ItemId) -> Outcome {
+    let agent = access::agent(context.state, actor)?.id;
+    let item = own_item(context, agent, id)?;
+    Ok(Decision::new(Reply::Item(item.clone()), vec![Event::Removed(item.into())]))
+}
+
+pub fn put_memory(context: &mut Context<'_>, actor: Actor, namespace: String, key: String, value: String) -> Outcome {
+    let agent = access::agent(context.state, actor)?.id;
+    let namespace =
+        if namespace.trim().is_empty() { default_namespace() } else { short_text(&namespace, "namespace", 200)? };
+    let key = short_text(&key, "key", 200)?;
+    if value.len() > MAX_VALUE_BYTES {
+        return Err(Refusal::bad_request("value is too large (max 262144 bytes)"));
+    }
+    let old = find_memory(context, agent, &namespace, &key)?;
+    let id = old.map_or_else(|| MemoryId(context.new_id()), |old| old.id);
+    let memory = Memory { id, agent, namespace, key, value, updated_at: context.now };
+    Ok(Decision::saved(Reply::Memory(memory.clone()), memory))
+}
+
+pub fn remove_memory(context: &mut Context<'_>, actor: Actor, namespace: &str, key: &str) -> Outcome {
+    let agent = access::agent(context.state, actor)?.id;
+    let memory = find_memory(context, agent, namespace, key)?.ok_or(refusal::MEMORY_NOT_FOUND)?;
+    Ok(Decision::new(Reply::Done, vec![Event::Removed(memory.into())]))
+}
+
+fn find_memory(context: &Context<'_>, agent: MemberId, namespace: &str, key: &str) -> Result<Option<Memory>, Refusal> {
+    Ok(context.history.first::<Memory>(&Filter::owner(agent).named(named(namespace, key)).limit(1))?)
+}
+
+pub fn create_webhook(
+    context: &mut Context<'_>,
+    actor: Actor,
+    channel: ChannelId,
+    name: String,
+    secret_hash: KeyHash,
+) -> Outcome {
+    let room = access::room_to_speak(context.state, actor, channel)?;
+    let workspace = room.channel.workspace;
+    let webhook = Webhook {
+        id: WebhookId(context.new_id()),
+        workspace,
+        channel,
+        name: short_text(&name, "name", 80)?,
+        secret_hash,
+        created_by: actor.member,
+        created_at: context.now,
+    };
+    Ok(Decision::saved(Reply::Webhook(webhook.clone()), webhook))
+}
+
+pub fn remove_webhook(context: &mut Context<'_>, actor: Actor, id: WebhookId) -> Outcome {
+    let member = access::member(context.state, actor)?;
+    let visible =
+        |webhook: &&Webhook| access::may_see_within(context.state, member, webhook.workspace, Some(webhook.channel));
+    let webhook = context.state.webhook(id).filter(visible).ok_or(refusal::WEBHOOK_NOT_FOUND)?;
+    if webhook.created_by != member.id && member.role < Role::Admin {
+        return Err(refusal::ADMINS_ONLY);
+    }
+    Ok(Decision::new(Reply::Done, vec![Event::Removed(webhook.clone().into())]))
+}
+
+/// A post appears as a message of the member who made the webhook, marked with where it came from.
+pub fn post(context: &mut Context<'_>, id: WebhookId, secret_hash: KeyHash, content: String) -> Outcome {
+    let webhook = context.state.webhook(id).ok_or(refusal::WEBHOOK_NOT_FOUND)?;
+    if !bool::from(webhook.secret_hash.0.ct_eq(&secret_hash.0)) {
+        return Err(refusal::WEBHOOK_NOT_FOUND);
+    }
+    let mark = serde_json::json!({ "webhook_id": webhook.id, "webhook_name": webhook.name });
+    let metadata = RawValue::from_string(mark.to_string()).ok();
+    let actor = Actor::new(webhook.created_by, Door::Webhook);
+    let send =
+        Send { channel: webhook.channel, content, kind: Some("webhook".to_owned()), metadata, ..Send::default() };
+    messages::send(context, actor, send)
+}

@@ -1,0 +1,328 @@
+//! Accounts, workspaces and the people and agents in them.
+
+use std::sync::Arc;
+
+use super::{Context, Decision, Outcome, short_text};
+use crate::command::*;
+use crate::event::Event;
+use crate::ids::*;
+use crate::model::*;
+use crate::refusal::{self, Refusal};
+use crate::{Actor, Millis, access};
+
+pub const MIN_PASSWORD_CHARS: usize = 8;
+const MAX_PASSWORD_CHARS: usize = 1024;
+const MAX_NAME_CHARS: usize = 64;
+const PROVISION_TOKEN_LIFE: Millis = 24 * 60 * 60 * 1000;
+
+/// The rule for passwords; checked before hashing, since a hash no longer shows it.
+pub fn check_password(password: &str) -> Result<(), Refusal> {
+    match password.chars().count() {
+        ..MIN_PASSWORD_CHARS => Err(refusal::PASSWORD_TOO_SHORT),
+        MIN_PASSWORD_CHARS..=MAX_PASSWORD_CHARS => Ok(()),
+        _ => Err(Refusal::bad_request("password is too long (max 1024 characters)")),
+    }
+}
+
+pub fn register(context: &mut Context<'_>, register: Register) -> Outcome {
+    let allowed = match register.policy {
+        Registration::Open => true,
+        Registration::First => context.state.is_empty(),
+        Registration::Closed => false,
+    };
+    if !allowed {
+        return Err(refusal::REGISTRATION_CLOSED);
+    }
+    let name = member_name(&register.name)?;
+    let email = free_email(context, &register.email, None)?;
+    let workspace_name = match register.workspace_name {
+        Some(given) if !given.trim().is_empty() => short_text(&given, "workspace name", MAX_NAME_CHARS)?,
+        _ => format!("{name}'s workspace"),
+    };
+    let workspace = Workspace {
+        id: WorkspaceId(context.new_id()),
+        slug: free_slug(context, if workspace_name.ends_with("'s workspace") { &name } else { &workspace_name }),
+        name: workspace_name,
+        created_at: context.now,
+    };
+    let member = Member {
+        role: Role::Owner,
+        email: Some(email),
+        secrets: Secrets { password_hash: Some(register.password_hash), ..Secrets::default() },
+        ..new_member(context, workspace.id, MemberKind::Human, name, None)
+    };
+    let events = vec![Event::Saved(workspace.clone().into()), Event::Saved(member.clone().into())];
+    Ok(Decision::new(Reply::Registered { member: Arc::new(member), workspace }, events))
+}
+
+fn new_member(
+    context: &mut Context<'_>,
+    workspace: WorkspaceId,
+    kind: MemberKind,
+    name: String,
+    by: Option<MemberId>,
+) -> Member {
+    Member {
+        id: MemberId(context.new_id()),
+        workspace,
+        kind,
+        role: Role::Member,
+        name,
+        nick: None,
+        email: None,
+        avatar: None,
+        created_by: by,
+        created_at: context.now,
+        role_card: None,
+        runtime: None,
+        secrets: Secrets::default(),
+        removed: false,
+    }
+}
+
+pub fn update_workspace(
+    context: &mut Context<'_>,
+    actor: Actor,
+    id: WorkspaceId,
+    name: Option<String>,
+    slug: Option<String>,
+) -> Outcome {
+    access::admin(context.state, actor, id)?;
+    let mut workspace = context.state.workspace(id).cloned().ok_or(refusal::WORKSPACE_NOT_FOUND)?;
+    if let Some(name) = name {
+        workspace.name = short_text(&name, "name", MAX_NAME_CHARS)?;
+    }
+    if let Some(slug) = slug {
+        let wanted = slugify(&slug);
+        if wanted != workspace.slug && context.state.slug_taken(&wanted) {
+            return Err(Refusal::conflict(format!("the slug `{wanted}` is taken")));
+        }
+        workspace.slug = wanted;
+    }
+    Ok(Decision::saved(Reply::Workspace(workspace.clone()), workspace))
+}
+
+pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId) -> Outcome {
+    let owner = access::workspace_member(context.state, actor, id)?;
+    if owner.role != Role::Owner {
+        return Err(Refusal::new(refusal::Code::Forbidden, "only the owner may delete the workspace"));
+    }
+    let workspace = context.state.workspace(id).cloned().ok_or(refusal::WORKSPACE_NOT_FOUND)?;
+    let mut events = Vec::new();
+    for room in context.state.channels_in(id) {
+        events.extend(room.members.values().map(|membership| Event::Removed(membership.clone().into())));
+        events.push(Event::Removed(room.channel.clone().into()));
+    }
+    events.extend(context.state.webhooks_in(id).map(|webhook| Event::Removed(webhook.clone().into())));
+    for member in context.state.members_of(id) {
+        events.push(Event::Saved(gone(member, context.now).into()));
+    }
+    events.push(Event::Removed(workspace.into()));
+    Ok(Decision::new(Reply::Done, events).reply_after(0))
+}
+
+pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
+    let by = access::admin(context.state, actor, add.workspace)?;
+    let role = add.role.unwrap_or(Role::Member);
+    if role >= Role::Admin && by.role != Role::Owner || role == Role::Owner {
+        return Err(Refusal::new(refusal::Code::Forbidden, "only the owner may give this role"));
+    }
+    let by = by.id;
+    let name = free_name(context, add.workspace, &add.name, None)?;
+    let email = match &add.email {
+        Some(email) => Some(free_email(context, email, None)?),
+        None => None,
+    };
+    let member = Member {
+        role,
+        nick: optional_text(add.nick, "nick")?,
+        email,
+        role_card: add.role_card,
+        runtime: add.runtime,
+        secrets: Secrets { password_hash: add.password_hash, key_hash: add.key_hash, valid_after: 0 },
+        ..new_member(context, add.workspace, add.kind, name, Some(by))
+    };
+    Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
+}
+
+pub fn update(context: &mut Context<'_>, actor: Actor, update: UpdateMember) -> Outcome {
+    let target = Arc::clone(access::colleague(context.state, actor, update.member)?);
+    let by = access::member(context.state, actor)?;
+    let answers_for = target.is_agent() && target.created_by == Some(by.id);
+    let may_manage = by.role >= Role::Admin && (target.role < by.role || by.role == Role::Owner);
+    if target.id != by.id && !answers_for && !may_manage {
+        return Err(refusal::ADMINS_ONLY);
+    }
+    if let Some(role) = update.role {
+        let lets_go_of_owner = target.role == Role::Owner && role != Role::Owner;
+        if role != target.role && (by.role != Role::Owner || role == Role::Owner || lets_go_of_owner) {
+            return Err(Refusal::new(
+                refusal::Code::Forbidden,
+                "only the owner may change roles, and a workspace keeps its owner",
+            ));
+        }
+    }
+    let mut member = (*target).clone();
+    member.role = update.role.unwrap_or(member.role);
+    if let Some(name) = update.name {
+        member.name = free_name(context, member.workspace, &name, Some(member.id))?;
+    }
+    if update.nick.is_some() {
+        member.nick = optional_text(update.nick, "nick")?;
+    }
+    if let Some(email) = update.email {
+        member.email = Some(free_email(context, &email, Some(member.id))?);
+    }
+    member.avatar = update.avatar.or(member.avatar);
+    member.role_card = update.role_card.or(member.role_card);
+    Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
+}
+
+pub fn remove(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome {
+    let target = access::colleague(context.state, actor, id)?;
+    let by = access::member(context.state, actor)?;
+    let answers_for = target.is_agent() && target.created_by == Some(by.id);
+    if target.role == Role::Owner {
+        return Err(Refusal::new(refusal::Code::Forbidden, "the owner cannot be removed"));
+    }
+    if !answers_for && by.role <= target.role && by.role != Role::Owner || by.role == Role::Member && !answers_for {
+        return Err(refusal::ADMINS_ONLY);
+    }
+    let mut events: Vec<_> = context
+        .state
+        .channels_of(id)
+        .filter_map(|room| room.members.get(&id))
+        .map(|membership| Event::Removed(membership.clone().into()))
+        .collect();
+    events.push(Event::Saved(gone(target, context.now).into()));
+    Ok(Decision::new(Reply::Done, events))
+}
+
+/// What stays of a member who left: the name on what they said.
+fn gone(member: &Member, now: Millis) -> Member {
+    Member {
+        removed: true,
+        email: None,
+        role_card: None,
+        secrets: Secrets { valid_after: now, ..Secrets::default() },
+        ..member.clone()
+    }
+}
+
+pub fn replace_key(context: &mut Context<'_>, actor: Actor, id: MemberId, key_hash: KeyHash) -> Outcome {
+    let target = access::colleague(context.state, actor, id)?;
+    let by = access::member(context.state, actor)?;
+    let answers_for = target.created_by == Some(by.id) && target.is_agent();
+    let may_manage = by.role >= Role::Admin && target.is_agent();
+    if target.id != by.id && !answers_for && !may_manage {
+        return Err(refusal::ADMINS_ONLY);
+    }
+    let secrets = Secrets { key_hash: Some(key_hash), ..target.secrets.clone() };
+    let member = Member { secrets, ..(**target).clone() };
+    Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
+}
+
+pub fn change_password(context: &mut Context<'_>, actor: Actor, password_hash: String) -> Outcome {
+    let member = access::member(context.state, actor)?;
+    let secrets = Secrets { password_hash: Some(password_hash), valid_after: context.now, ..member.secrets.clone() };
+    let member = Member { secrets, ..(**member).clone() };
+    Ok(Decision::saved(Reply::Done, member))
+}
+
+pub fn sign_out(context: &mut Context<'_>, actor: Actor, jti: String, expires_at: Millis) -> Outcome {
+    let member = access::member(context.state, actor)?;
+    let (workspace, made_by) = (member.workspace, member.id);
+    let token =
+        Token { id: TokenId(context.new_id()), workspace, made_by, purpose: TokenPurpose::Revoked(jti), expires_at };
+    // Old entries go when new ones come, so the list stays as long as the tokens live.
+    let expired = context.state.expired_tokens(context.now).into_iter().map(|token| Event::Removed(token.into()));
+    let events = std::iter::once(Event::Saved(token.into())).chain(expired).collect();
+    Ok(Decision::new(Reply::Done, events))
+}
+
+pub fn issue_provision_token(
+    context: &mut Context<'_>,
+    actor: Actor,
+    workspace: WorkspaceId,
+    hash: KeyHash,
+) -> Outcome {
+    let made_by = access::admin(context.state, actor, workspace)?.id;
+    let token = Token {
+        id: TokenId(context.new_id()),
+        workspace,
+        made_by,
+        purpose: TokenPurpose::Provision(hash),
+        expires_at: context.now + PROVISION_TOKEN_LIFE,
+    };
+    Ok(Decision::saved(Reply::Token(token.clone()), token))
+}
+
+pub fn register_agent(context: &mut Context<'_>, register: RegisterAgent) -> Outcome {
+    let token = context.state.provision_token(register.workspace, &register.provision_hash, context.now);
+    let made_by = token.ok_or(refusal::INVALID_CREDENTIALS)?.made_by;
+    let name = free_name(context, register.workspace, &register.name, None)?;
+    let member = Member {
+        role_card: Some(register.role_card),
+        runtime: Some(register.runtime),
+        secrets: Secrets { key_hash: Some(register.key_hash), ..Secrets::default() },
+        ..new_member(context, register.workspace, MemberKind::Agent, name, Some(made_by))
+    };
+    Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
+}
+
+fn member_name(name: &str) -> Result<String, Refusal> {
+    let name = short_text(name, "name", MAX_NAME_CHARS)?;
+    if name.starts_with('@') || name.starts_with('#') {
+        return Err(Refusal::bad_request("name may not start with `@` or `#`"));
+    }
+    Ok(name)
+}
+
+fn free_name(
+    context: &Context<'_>,
+    workspace: WorkspaceId,
+    name: &str,
+    except: Option<MemberId>,
+) -> Result<String, Refusal> {
+    let name = member_name(name)?;
+    match context.state.member_named(workspace, &name) {
+        Some(other) if Some(other.id) != except => Err(refusal::NAME_TAKEN),
+        _ => Ok(name),
+    }
+}
+
+fn free_email(context: &Context<'_>, email: &str, except: Option<MemberId>) -> Result<String, Refusal> {
+    let email = short_text(email, "email", 254)?;
+    let well_formed = email.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty());
+    if !well_formed || email.contains(char::is_whitespace) {
+        return Err(Refusal::bad_request("email is not an address"));
+    }
+    match context.state.member_by_email(&email) {
+        Some(other) if Some(other.id) != except => Err(refusal::EMAIL_EXISTS),
+        _ => Ok(email),
+    }
+}
+
+fn optional_text(text: Option<String>, what: &str) -> Result<Option<String>, Refusal> {
+    match text {
+        Some(text) if !text.trim().is_empty() => short_text(&text, what, MAX_NAME_CHARS).map(Some),
+        _ => Ok(None),
+    }
+}
+
+fn slugify(name: &str) -> String {
+    let dashed: String = name
+        .to_lowercase()
+        .chars()
+        .map(|character| if character.is_ascii_alphanumeric() { character } else { '-' })
+        .collect();
+    let parts: Vec<_> = dashed.split('-').filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { "workspace".to_owned() } else { parts.join("-") }
+}
+
+fn free_slug(context: &Context<'_>, name: &str) -> String {
+    let base = slugify(name);
+    let numbered = (2..).map(|number| format!("{base}-{number}"));
+    let mut candidates = std::iter::once(base.clone()).chain(numbered);
+    candidates.find(|slug| !context.state.slug_taken(slug)).unwrap_or(base)
+}

@@ -1,0 +1,259 @@
+//! Messages: sending, editing, deleting, reacting, pinning.
+
+use std::sync::Arc;
+
+use super::{Context, Decision, Outcome, attention, short_text};
+use crate::command::{Reply, Send};
+use crate::event::Event;
+use crate::ids::*;
+use crate::lookup::LookupExt;
+use crate::model::*;
+use crate::record::{Change, ChangeKind, Filter, Record};
+use crate::refusal::{self, Refusal};
+use crate::{Actor, access};
+
+pub const MAX_CONTENT_CHARS: usize = 10_000;
+const MAX_METADATA_BYTES: usize = 16 * 1024;
+
+pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
+    let room = access::room_to_speak(context.state, actor, send.channel)?;
+    if let Some(known) = repeated(context, actor, &send)? {
+        return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
+    }
+    check_content(&send.content, send.file.is_some())?;
+    let metadata = check_metadata(send.metadata)?;
+    let root = thread_root(context, send.channel, send.thread)?;
+    let file = attach(context, actor, send.channel, send.file)?;
+    let message = Arc::new(Message {
+        id: MessageId(context.new_id()),
+        channel: send.channel,
+        seq: room.head.seq + 1,
+        version: room.head.version + 1,
+        sender: actor.member,
+        thread: root.as_ref().map(|root| root.id),
+        content: send.content,
+        content_type: send.content_type,
+        kind: message_kind(send.kind)?,
+        file: send.file,
+        metadata,
+        door: actor.door,
+        created_at: context.now,
+        updated_at: context.now,
+        edited_at: None,
+        edit_count: 0,
+        reply_count: 0,
+        reactions: Vec::new(),
+        deleted: false,
+        key: send.key,
+    });
+    let mut events = vec![Event::MessageSent(Arc::clone(&message))];
+    events.extend(file.map(|file| Event::Saved(Record::File(file))));
+    attention::draw(context, room, &message, root, &mut events)?;
+    Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(1))
+}
+
+fn repeated(context: &Context<'_>, actor: Actor, send: &Send) -> Result<Option<Message>, Refusal> {
+    let Some(key) = &send.key else { return Ok(None) };
+    match context.history.message_by_key(actor.member, key)? {
+        Some(known) if known.channel != send.channel => {
+            Err(Refusal::conflict("this idempotency key was used for a message in another channel"))
+        }
+        known => Ok(known),
+    }
+}
+
+fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {
+    if content.trim().is_empty() && !has_file {
+        return Err(refusal::CONTENT_REQUIRED);
+    }
+    // Bytes are never fewer than characters, so short texts need no counting.
+    if content.len() > MAX_CONTENT_CHARS && content.chars().count() > MAX_CONTENT_CHARS {
+        return Err(refusal::CONTENT_TOO_LONG);
+    }
+    Ok(())
+}
+
+type Metadata = Option<Box<serde_json::value::RawValue>>;
+
+fn check_metadata(metadata: Metadata) -> Result<Metadata, Refusal> {
+    let Some(raw) = metadata else { return Ok(None) };
+    let text = raw.get().trim();
+    if text.len() > MAX_METADATA_BYTES {
+        return Err(Refusal::bad_request("metadata is too large (max 16384 bytes)"));
+    }
+    match text {
+        "null" | "{}" => Ok(None),
+        object if object.starts_with('{') => Ok(Some(raw)),
+        _ => Err(Refusal::bad_request("metadata must be an object")),
+    }
+}
+
+fn message_kind(kind: Option<String>) -> Result<String, Refusal> {
+    match kind {
+        Some(kind) if !kind.trim().is_empty() => short_text(&kind, "type", 32),
+        _ => Ok("user".to_owned()),
+    }
+}
+
+/// The message at the top of the thread a reply goes to: replies to replies stay in one thread.
+fn thread_root(
+    context: &Context<'_>,
+    channel: ChannelId,
+    parent: Option<MessageId>,
+) -> Result<Option<Arc<Message>>, Refusal> {
+    let Some(parent) = parent else { return Ok(None) };
+    let in_channel = |message: &Message| message.channel == channel;
+    let parent = context.history.message(parent)?.filter(in_channel).ok_or(refusal::MESSAGE_NOT_FOUND)?;
+    let root = match parent.thread {
+        Some(root) => context.history.message(root)?.filter(in_channel).ok_or(refusal::MESSAGE_NOT_FOUND)?,
+        None => parent,
+    };
+    if root.deleted && root.reply_count == 0 {
+        return Err(refusal::MESSAGE_NOT_FOUND);
+    }
+    Ok(Some(Arc::new(root)))
+}
+
+/// A file that is posted belongs to the channel from then on; returns it when that changes it.
+fn attach(
+    context: &Context<'_>,
+    actor: Actor,
+    channel: ChannelId,
+    file: Option<FileId>,
+) -> Result<Option<File>, Refusal> {
+    let Some(id) = file else { return Ok(None) };
+    let member = access::member(context.state, actor)?;
+    let visible = |file: &File| access::may_see_file(context.state, member, file);
+    let file = context.history.get::<File>(id)?.filter(visible).ok_or(refusal::FILE_NOT_FOUND)?;
+    let first_post = file.channel.is_none() && file.uploaded_by == actor.member;
+    Ok(first_post.then(|| File { channel: Some(channel), ..file }))
+}
+
+pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: String) -> Outcome {
+    let old = own_message(context, actor, id)?;
+    check_content(&content, old.file.is_some())?;
+    let edit = Edit {
+        id: EditId(context.new_id()),
+        message: id,
+        channel: old.channel,
+        previous: old.content.clone(),
+        edited_at: context.now,
+    };
+    let change = next_change(context, actor, &old, ChangeKind::Edited)?;
+    let message = Arc::new(Message {
+        content,
+        edited_at: Some(context.now),
+        updated_at: context.now,
+        edit_count: old.edit_count + 1,
+        ..old
+    });
+    let event = Event::MessageEdited { message: Arc::clone(&message), change, edit };
+    Ok(Decision::new(Reply::Message(message), vec![event]))
+}
+
+pub fn delete(context: &mut Context<'_>, actor: Actor, id: MessageId) -> Outcome {
+    let old = own_message(context, actor, id)?;
+    let change = next_change(context, actor, &old, ChangeKind::Deleted)?;
+    let message = Arc::new(Message {
+        content: String::new(),
+        file: None,
+        metadata: None,
+        reactions: Vec::new(),
+        deleted: true,
+        updated_at: context.now,
+        ..old
+    });
+    let mut events = vec![Event::MessageDeleted { message: Arc::clone(&message), change }];
+    // What it said before is gone with it.
+    let edits = context.history.list::<Edit>(&Filter::scope(id.0).limit(usize::MAX))?;
+    events.extend(edits.into_iter().map(|edit| Event::Removed(Record::Edit(edit))));
+    Ok(Decision::new(Reply::Deleted(message), events))
+}
+
+pub fn react(context: &mut Context<'_>, actor: Actor, id: MessageId, emoji: String, on: bool) -> Outcome {
+    let emoji = short_text(&emoji, "emoji", 32)?;
+    let old = message_inside(context, actor, id)?;
+    let mut reactions = old.reactions.clone();
+    if !toggle(&mut reactions, &emoji, actor.member, on) {
+        return Ok(Decision::nothing(Reply::Message(Arc::new(old))));
+    }
+    let what = if on { ChangeKind::Reacted { emoji } } else { ChangeKind::Unreacted { emoji } };
+    let change = next_change(context, actor, &old, what)?;
+    let message = Arc::new(Message { reactions, ..old });
+    Ok(Decision::new(Reply::Message(Arc::clone(&message)), vec![Event::Reacted { message, change }]))
+}
+
+/// Adds or takes back one member's reaction; false when nothing changes.
+fn toggle(reactions: &mut Vec<Reaction>, emoji: &str, member: MemberId, on: bool) -> bool {
+    let found = reactions.iter().position(|reaction| reaction.emoji == emoji);
+    match (found, on) {
+        (Some(at), true) if reactions[at].members.contains(&member) => return false,
+        (Some(at), true) => reactions[at].members.push(member),
+        (None, true) => reactions.push(Reaction { emoji: emoji.to_owned(), members: vec![member] }),
+        (Some(at), false) => {
+            let before = reactions[at].members.len();
+            reactions[at].members.retain(|known| *known != member);
+            if reactions[at].members.len() == before {
+                return false;
+            }
+        }
+        (None, false) => return false,
+    }
+    reactions.retain(|reaction| !reaction.members.is_empty());
+    true
+}
+
+pub fn pin(context: &mut Context<'_>, actor: Actor, channel: Option<ChannelId>, id: MessageId) -> Outcome {
+    let message = message_inside(context, actor, id)?;
+    if channel.is_some_and(|channel| channel != message.channel) {
+        return Err(refusal::MESSAGE_NOT_FOUND);
+    }
+    let filter = Filter::scope(message.channel.0).named(id.to_string()).limit(1);
+    if let Some(pin) = context.history.first::<Pin>(&filter)? {
+        return Ok(Decision::nothing(Reply::Pin(pin)));
+    }
+    let pin = Pin {
+        id: PinId(context.new_id()),
+        channel: message.channel,
+        message: id,
+        pinned_by: actor.member,
+        created_at: context.now,
+    };
+    let change = next_change(context, actor, &message, ChangeKind::Pinned { pin: pin.id })?;
+    Ok(Decision::new(Reply::Pin(pin.clone()), vec![Event::Pinned { pin, change }]))
+}
+
+pub fn unpin(context: &mut Context<'_>, actor: Actor, id: PinId) -> Outcome {
+    let pin = context.history.get::<Pin>(id)?.ok_or(refusal::PIN_NOT_FOUND)?;
+    let message = message_inside(context, actor, pin.message).map_err(|_| refusal::PIN_NOT_FOUND)?;
+    let change = next_change(context, actor, &message, ChangeKind::Unpinned { pin: id })?;
+    Ok(Decision::new(Reply::Pin(pin.clone()), vec![Event::Unpinned { pin, change }]))
+}
+
+/// A message that is there and in a channel the actor may read; for others it does not exist.
+fn visible_message(context: &Context<'_>, actor: Actor, id: MessageId) -> Result<Message, Refusal> {
+    access::member(context.state, actor)?;
+    let there = |message: &Message| !message.deleted && access::may_see_message(context.state, actor, message);
+    context.history.message(id)?.filter(there).ok_or(refusal::MESSAGE_NOT_FOUND)
+}
+
+/// A visible message in a channel the actor is in and that takes changes.
+fn message_inside(context: &Context<'_>, actor: Actor, id: MessageId) -> Result<Message, Refusal> {
+    let message = visible_message(context, actor, id)?;
+    access::room_to_speak(context.state, actor, message.channel)?;
+    Ok(message)
+}
+
+fn own_message(context: &Context<'_>, actor: Actor, id: MessageId) -> Result<Message, Refusal> {
+    let message = visible_message(context, actor, id)?;
+    if message.sender != actor.member {
+        return Err(refusal::NOT_MESSAGE_AUTHOR);
+    }
+    access::room_to_speak(context.state, actor, message.channel)?;
+    Ok(message)
+}
+
+fn next_change(context: &Context<'_>, actor: Actor, message: &Message, what: ChangeKind) -> Result<Change, Refusal> {
+    let room = context.state.channel(message.channel).ok_or(refusal::CHANNEL_NOT_FOUND)?;
+    Ok(Change::new(message.channel, room.head.seq + 1, message.id, actor.member, context.now, what))
+}

@@ -1,0 +1,185 @@
+//! The rules: what a command of an actor leads to, or why it is refused.
+//!
+//! `decide` changes nothing. The caller stores the events, applies them to the state, tells them to the doors, and
+//! then answers; a command whose events could not be stored never happened.
+
+mod agents;
+mod approvals;
+mod attention;
+mod calls;
+mod channels;
+mod drafts;
+mod files;
+mod inbox;
+mod members;
+mod messages;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+pub use drafts::MAX_DRAFT_DELTA;
+pub use members::{MIN_PASSWORD_CHARS, check_password};
+pub use messages::MAX_CONTENT_CHARS;
+
+use crate::command::{Command, Reply};
+use crate::event::Event;
+use crate::ids::*;
+use crate::lookup::Lookup;
+use crate::record::Record;
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::{Actor, Millis};
+
+/// Everything a decision depends on besides actor and command. Time and ids are arguments.
+pub struct Context<'a> {
+    pub state: &'a State,
+    pub history: &'a dyn Lookup,
+    pub now: Millis,
+    pub ids: &'a mut IdSource,
+}
+
+impl Context<'_> {
+    fn new_id(&mut self) -> u128 {
+        self.ids.next(self.now)
+    }
+}
+
+#[derive(Debug)]
+pub struct Decision {
+    pub events: Vec<Event>,
+    pub reply: Reply,
+    /// How many of the events the actor hears of before the reply (the document's order: `message.new`, then the ack,
+    /// then wakes and notifications).
+    pub told_before_reply: usize,
+}
+
+pub type Outcome = Result<Decision, Refusal>;
+
+impl Decision {
+    fn new(reply: Reply, events: Vec<Event>) -> Self {
+        let told_before_reply = events.len();
+        Self { events, reply, told_before_reply }
+    }
+
+    fn reply_after(mut self, events: usize) -> Self {
+        self.told_before_reply = events;
+        self
+    }
+
+    fn nothing(reply: Reply) -> Self {
+        Self::new(reply, Vec::new())
+    }
+
+    fn saved(reply: Reply, record: impl Into<Record>) -> Self {
+        Self::new(reply, vec![Event::Saved(record.into())])
+    }
+}
+
+pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
+    let actor = actor.resolve(context.state)?;
+    match command {
+        Command::Register(register) => members::register(context, register),
+        Command::UpdateWorkspace { workspace, name, slug } => {
+            members::update_workspace(context, actor, workspace, name, slug)
+        }
+        Command::DeleteWorkspace { workspace } => members::delete_workspace(context, actor, workspace),
+        Command::AddMember(add) => members::add(context, actor, add),
+        Command::UpdateMember(update) => members::update(context, actor, update),
+        Command::RemoveMember { member } => members::remove(context, actor, member),
+        Command::ReplaceKey { member, key_hash } => members::replace_key(context, actor, member, key_hash),
+        Command::ChangePassword { password_hash } => members::change_password(context, actor, password_hash),
+        Command::SignOut { jti, expires_at } => members::sign_out(context, actor, jti, expires_at),
+        Command::IssueProvisionToken { workspace, hash } => {
+            members::issue_provision_token(context, actor, workspace, hash)
+        }
+        Command::RegisterAgent(register) => members::register_agent(context, register),
+
+        Command::Connect => agents::connect(context, actor),
+        Command::Disconnect => agents::disconnect(context, actor),
+        Command::SetPresence(presence) => agents::set_presence(context, actor, presence),
+        Command::Hello { role_card, runtime } => agents::hello(context, actor, role_card, runtime),
+        Command::Sleep => agents::sleep(context, actor),
+        Command::RegisterDaemon { agents } => agents::register_daemon(context, actor, agents),
+        Command::WakeAgent { agent } => agents::wake_by_hand(context, actor, agent),
+        Command::Subscribe { channel } => channels::subscribe(context, actor, channel),
+        Command::Typing { channel, on } => channels::typing(context, actor, channel, on),
+        Command::Thinking { channel } => agents::thinking(context, actor, channel),
+
+        Command::CreateChannel { workspace, name, kind, topic } => {
+            channels::create(context, actor, workspace, name, kind, topic)
+        }
+        Command::UpdateChannel { channel, name, topic } => channels::update(context, actor, channel, name, topic),
+        Command::DeleteChannel { channel } => channels::delete(context, actor, channel),
+        Command::ArchiveChannel { channel, archived } => channels::archive(context, actor, channel, archived),
+        Command::AddToChannel { channel, member } => channels::add_member(context, actor, channel, member),
+        Command::RemoveFromChannel { channel, member } => channels::remove_member(context, actor, channel, member),
+        Command::OpenDirect { workspace, members } => channels::open_direct(context, actor, workspace, members),
+        Command::MarkRead { channel, seq } => channels::mark_read(context, actor, channel, seq),
+        Command::SetNotifyPreference { channel, notify } => channels::set_notify(context, actor, channel, notify),
+
+        Command::Send(send) => messages::send(context, actor, send),
+        Command::EditMessage { message, content } => messages::edit(context, actor, message, content),
+        Command::DeleteMessage { message } => messages::delete(context, actor, message),
+        Command::React { message, emoji, on } => messages::react(context, actor, message, emoji, on),
+        Command::Pin { channel, message } => messages::pin(context, actor, channel, message),
+        Command::Unpin { pin } => messages::unpin(context, actor, pin),
+
+        Command::MarkNotificationRead { notification } => inbox::mark_read(context, actor, notification),
+        Command::MarkAllNotificationsRead => inbox::mark_all_read(context, actor),
+        Command::AckInbox { agent, notification } => inbox::ack(context, actor, agent, notification),
+        Command::AckWholeInbox { agent } => inbox::ack_all(context, actor, agent),
+
+        Command::CreateDraft { channel, thread, content } => drafts::create(context, actor, channel, thread, content),
+        Command::ValidateDraft { draft } => drafts::validate(context, actor, draft),
+        Command::SendDraft { draft, force } => drafts::send(context, actor, draft, force),
+        Command::CancelDraft { draft } => drafts::cancel(context, actor, draft),
+        Command::RequestReview { reviewer, subject, content, channel } => {
+            approvals::request_review(context, actor, reviewer, subject, content, channel)
+        }
+        Command::DecideReview { review, status, comment } => {
+            approvals::decide_review(context, actor, review, status, comment)
+        }
+        Command::PutItem(put) => files::put_item(context, actor, put),
+        Command::RemoveItem { item } => files::remove_item(context, actor, item),
+        Command::PutMemory { namespace, key, value } => files::put_memory(context, actor, namespace, key, value),
+        Command::RemoveMemory { namespace, key } => files::remove_memory(context, actor, &namespace, &key),
+
+        Command::CreateTask(create) => tasks::create(context, actor, create),
+        Command::UpdateTask(update) => tasks::update(context, actor, update),
+        Command::ClaimTask { task } => tasks::claim(context, actor, task),
+        Command::DeleteTask { task } => tasks::delete(context, actor, task),
+        Command::RequestApproval { channel, action, payload } => {
+            approvals::request(context, actor, channel, action, payload)
+        }
+        Command::DecideApproval { approval, approved, note } => {
+            approvals::decide(context, actor, approval, approved, note)
+        }
+        Command::OfferCall { callee, kind, sdp } => calls::offer(context, actor, callee, kind, sdp),
+        Command::AnswerCall { call, sdp } => calls::answer(context, actor, call, sdp),
+        Command::RelayIce { call, target, candidate } => calls::relay_ice(context, actor, call, target, candidate),
+        Command::EndCall { call } => calls::end(context, actor, call),
+
+        Command::AddFile(file) => files::add(context, actor, file),
+        Command::RemoveFile { file } => files::remove(context, actor, file),
+        Command::CreateWebhook { channel, name, secret_hash } => {
+            files::create_webhook(context, actor, channel, name, secret_hash)
+        }
+        Command::RemoveWebhook { webhook } => files::remove_webhook(context, actor, webhook),
+        Command::PostToWebhook { webhook, secret_hash, content } => files::post(context, webhook, secret_hash, content),
+    }
+}
+
+/// A short text that must say something: trimmed, not empty, not longer than allowed, no control characters.
+fn short_text(text: &str, what: &str, max_chars: usize) -> Result<String, Refusal> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Refusal::bad_request(format!("{what} is required")));
+    }
+    if text.chars().count() > max_chars {
+        return Err(Refusal::bad_request(format!("{what} is too long (max {max_chars} characters)")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Refusal::bad_request(format!("{what} may not contain control characters")));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,293 @@
+//! What happened, once it was decided: for the store to keep, for the state to follow, for the doors to tell.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::ids::*;
+use crate::model::*;
+use crate::record::{Change, ChangeKind, Kind, Record};
+use crate::state::State;
+
+#[derive(Clone, Debug)]
+pub enum Event {
+    // Stored, with a position in their channel
+    MessageSent(Arc<Message>),
+    MessageEdited {
+        message: Arc<Message>,
+        change: Change,
+        edit: Edit,
+    },
+    MessageDeleted {
+        message: Arc<Message>,
+        change: Change,
+    },
+    Reacted {
+        message: Arc<Message>,
+        change: Change,
+    },
+    Pinned {
+        pin: Pin,
+        change: Change,
+    },
+    Unpinned {
+        pin: Pin,
+        change: Change,
+    },
+
+    // Stored records
+    Saved(Record),
+    Removed(Record),
+
+    // Passing: told, never stored
+    PresenceChanged {
+        member: MemberId,
+        workspace: WorkspaceId,
+        presence: Presence,
+    },
+    Typing {
+        channel: ChannelId,
+        member: MemberId,
+        on: bool,
+    },
+    Woken(Arc<Wake>),
+    TaskAssigned {
+        task: Task,
+        to: MemberId,
+    },
+    CallSignal {
+        to: MemberId,
+        signal: CallSignal,
+    },
+    /// The newest connection of an agent replaces the older one.
+    ConnectionReplaced(ConnectionId),
+    Connected {
+        member: MemberId,
+        connection: ConnectionId,
+    },
+    Disconnected {
+        member: MemberId,
+        connection: ConnectionId,
+    },
+    DaemonRegistered {
+        connection: ConnectionId,
+        daemon: crate::state::Daemon,
+    },
+}
+
+/// An agent is wanted; the context is bundled so that it need not ask.
+#[derive(Clone, Debug)]
+pub struct Wake {
+    pub agent: MemberId,
+    pub agent_name: String,
+    /// The daemon's connection that carries the agent, if one does.
+    pub through: Option<ConnectionId>,
+    pub reason: WakeReason,
+    pub channel: Option<ChannelId>,
+    /// Oldest first, the message that woke last.
+    pub recent: Vec<Arc<Message>>,
+    pub thread: Option<WakeThread>,
+    pub task: Option<Task>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeReason {
+    Mention,
+    Dm,
+    ThreadReply,
+    TaskAssigned,
+    Manual,
+}
+
+impl WakeReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mention => "mention",
+            Self::Dm => "dm",
+            Self::ThreadReply => "thread_reply",
+            Self::TaskAssigned => "task_assigned",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct WakeThread {
+    pub root: Arc<Message>,
+    pub replies: Vec<Arc<Message>>,
+}
+
+#[derive(Clone, Debug)]
+pub enum CallSignal {
+    Ring { call: Call, caller_name: String },
+    Offer { call: Call, sdp: String },
+    Answer { call: CallId, sdp: String },
+    Ice { call: CallId, from: MemberId, candidate: Box<RawValue> },
+    End { call: CallId, reason: &'static str },
+}
+
+/// Who is told of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Everybody subscribed to the channel.
+    Channel(ChannelId),
+    /// Everybody connected in the workspace.
+    Workspace(WorkspaceId),
+    /// All connections of one member.
+    Member(MemberId),
+    Connection(ConnectionId),
+    Nobody,
+}
+
+/// One thing a store does for an event. Backends implement these and nothing else.
+#[derive(Debug)]
+pub enum Write<'a> {
+    InsertMessage(&'a Message),
+    /// Replaces everything of a stored message that can change.
+    UpdateMessage(&'a Message),
+    /// One reply more (or, with −1, fewer) below this message.
+    CountReply {
+        root: MessageId,
+        by: i32,
+    },
+    Log(&'a Change),
+    Put(&'a Record),
+    Remove {
+        kind: Kind,
+        id: u128,
+    },
+    /// Drops all messages and changes of a channel.
+    ForgetChannel(ChannelId),
+}
+
+impl Event {
+    /// Passing events are told and forgotten; when a reader is slow they are the first to go.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::PresenceChanged { .. } | Self::Typing { .. })
+    }
+
+    /// Hands the store what to keep of this event, in order.
+    pub fn each_write(&self, mut write: impl FnMut(Write<'_>)) {
+        match self {
+            Self::MessageSent(message) => {
+                write(Write::InsertMessage(message));
+                if let Some(root) = message.thread {
+                    write(Write::CountReply { root, by: 1 });
+                }
+            }
+            Self::MessageEdited { message, change, edit } => {
+                write(Write::UpdateMessage(message));
+                write(Write::Log(change));
+                write(Write::Put(&Record::Edit(edit.clone())));
+            }
+            Self::MessageDeleted { message, change } => {
+                write(Write::UpdateMessage(message));
+                write(Write::Log(change));
+                if let Some(root) = message.thread {
+                    write(Write::CountReply { root, by: -1 });
+                }
+            }
+            Self::Reacted { message, change } => {
+                write(Write::UpdateMessage(message));
+                write(Write::Log(change));
+            }
+            Self::Pinned { pin, change } => {
+                write(Write::Put(&Record::Pin(pin.clone())));
+                write(Write::Log(change));
+            }
+            Self::Unpinned { pin, change } => {
+                write(Write::Remove { kind: Kind::Pin, id: pin.id.0 });
+                write(Write::Log(change));
+            }
+            Self::Saved(record) => write(Write::Put(record)),
+            Self::Removed(record) => {
+                write(Write::Remove { kind: record.kind(), id: record.id() });
+                if let Record::Channel(channel) = record {
+                    write(Write::ForgetChannel(channel.id));
+                }
+            }
+            Self::PresenceChanged { .. }
+            | Self::Typing { .. }
+            | Self::Woken(_)
+            | Self::TaskAssigned { .. }
+            | Self::CallSignal { .. }
+            | Self::ConnectionReplaced(_)
+            | Self::Connected { .. }
+            | Self::Disconnected { .. }
+            | Self::DaemonRegistered { .. } => {}
+        }
+    }
+
+    pub fn is_stored(&self) -> bool {
+        let mut stored = false;
+        self.each_write(|_| stored = true);
+        stored
+    }
+
+    pub fn audience(&self, state: &State) -> Audience {
+        match self {
+            Self::MessageSent(message) => Audience::Channel(message.channel),
+            Self::MessageEdited { change, .. }
+            | Self::MessageDeleted { change, .. }
+            | Self::Reacted { change, .. }
+            | Self::Pinned { change, .. }
+            | Self::Unpinned { change, .. } => Audience::Channel(change.channel),
+            Self::Saved(record) | Self::Removed(record) => record_audience(record, state),
+            Self::PresenceChanged { workspace, .. } => Audience::Workspace(*workspace),
+            Self::Typing { channel, .. } => Audience::Channel(*channel),
+            Self::Woken(wake) => wake.through.map_or(Audience::Member(wake.agent), Audience::Connection),
+            Self::TaskAssigned { to, .. } | Self::CallSignal { to, .. } => Audience::Member(*to),
+            Self::ConnectionReplaced(_)
+            | Self::Connected { .. }
+            | Self::Disconnected { .. }
+            | Self::DaemonRegistered { .. } => Audience::Nobody,
+        }
+    }
+}
+
+fn record_audience(record: &Record, state: &State) -> Audience {
+    match record {
+        Record::Workspace(workspace) => Audience::Workspace(workspace.id),
+        Record::Member(member) => Audience::Workspace(member.workspace),
+        Record::Channel(channel) => within(Some(channel.id), channel.workspace, channel.kind.is_open()),
+        Record::Membership(membership) => Audience::Channel(membership.channel),
+        Record::Notification(notification) => Audience::Member(notification.member),
+        Record::Review(review) => Audience::Member(review.requester),
+        Record::Task(task) => within(task.channel, task.workspace, is_open(task.channel, state)),
+        Record::Approval(approval) => within(approval.channel, approval.workspace, is_open(approval.channel, state)),
+        Record::Item(item) => Audience::Member(item.agent),
+        Record::Draft(_)
+        | Record::Call(_)
+        | Record::Webhook(_)
+        | Record::File(_)
+        | Record::Pin(_)
+        | Record::Edit(_)
+        | Record::Memory(_)
+        | Record::Token(_) => Audience::Nobody,
+    }
+}
+
+/// What belongs to a closed channel is told there only; the rest is told in the workspace.
+fn within(channel: Option<ChannelId>, workspace: WorkspaceId, open: bool) -> Audience {
+    match channel {
+        Some(channel) if !open => Audience::Channel(channel),
+        _ => Audience::Workspace(workspace),
+    }
+}
+
+fn is_open(channel: Option<ChannelId>, state: &State) -> bool {
+    channel.and_then(|id| state.channel(id)).is_none_or(|room| room.channel.kind.is_open())
+}
+
+impl Change {
+    pub fn new(
+        channel: ChannelId,
+        seq: u64,
+        message: MessageId,
+        actor: MemberId,
+        at: crate::Millis,
+        what: ChangeKind,
+    ) -> Self {
+        Self { channel, seq, message, actor, at, what }
+    }
+}

@@ -1,0 +1,32 @@
+//! The domain of Folkmoot: who is there, what was said, what waits for whom, and who may do what.
+//!
+//! Commands come in, events go out. [`decide::decide`] is a pure function of state, history, actor, command and time; every
+//! permission check is in it or in [`access`], which it shares with the readers. Nothing here knows a socket, a
+//! database, a clock or a runtime: time, ids and history arrive as arguments.
+//!
+//! Reading order: [`model`] (the things), [`command`] (what can be asked), [`event`] (what happened), [`decide`] (the rules),
+//! [`state`] (what is kept in memory), [`record`] (how things are kept elsewhere).
+
+pub mod access;
+pub mod command;
+pub mod decide;
+pub mod event;
+pub mod ids;
+pub mod lookup;
+pub mod mention;
+pub mod model;
+pub mod record;
+pub mod refusal;
+pub mod state;
+
+pub use access::Actor;
+pub use command::{Command, Reply};
+pub use decide::{Context, Decision, decide};
+pub use event::Event;
+pub use lookup::{Lookup, Unavailable};
+pub use record::{Kind, Record};
+pub use refusal::{Code, Refusal};
+pub use state::State;
+
+/// Milliseconds since the Unix epoch, as on the wire.
+pub type Millis = i64;

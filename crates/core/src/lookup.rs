@@ -1,0 +1,56 @@
+//! What the rules may ask of history: the part of the past that is not kept in memory.
+
+use crate::ids::*;
+use crate::model::*;
+use crate::record::{Filter, Kind, Record, Stored};
+
+/// History could not be read (disk error, connection lost). The command is refused, nothing changes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("storage is unavailable: {0}")]
+pub struct Unavailable(pub String);
+
+impl From<Unavailable> for crate::Refusal {
+    fn from(_: Unavailable) -> Self {
+        // The cause is for the log; the caller needs only to know that trying again later is right.
+        Self::unavailable("storage is unavailable, nothing was changed")
+    }
+}
+
+pub type Found<T> = Result<T, Unavailable>;
+
+pub trait Lookup {
+    fn message(&self, id: MessageId) -> Found<Option<Message>>;
+
+    /// The message this sender stored under this idempotency key.
+    fn message_by_key(&self, sender: MemberId, key: &str) -> Found<Option<Message>>;
+
+    /// The newest messages of a channel that are not deleted, thread replies included, oldest first.
+    fn newest_messages(&self, channel: ChannelId, limit: usize) -> Found<Vec<Message>>;
+
+    /// The newest replies below a message that are not deleted, oldest first, without the message itself.
+    fn newest_replies(&self, root: MessageId, limit: usize) -> Found<Vec<Message>>;
+
+    /// The room version as it was at a position of the channel.
+    fn version_at(&self, channel: ChannelId, seq: u64) -> Found<u64>;
+
+    fn record(&self, kind: Kind, id: u128) -> Found<Option<Record>>;
+
+    fn records(&self, kind: Kind, filter: &Filter) -> Found<Vec<Record>>;
+}
+
+/// Typed access on top of [`Lookup`].
+pub trait LookupExt: Lookup {
+    fn get<T: Stored>(&self, id: T::Id) -> Found<Option<T>> {
+        Ok(self.record(T::KIND, T::number(id))?.and_then(T::from_record))
+    }
+
+    fn list<T: Stored>(&self, filter: &Filter) -> Found<Vec<T>> {
+        Ok(self.records(T::KIND, filter)?.into_iter().filter_map(T::from_record).collect())
+    }
+
+    fn first<T: Stored>(&self, filter: &Filter) -> Found<Option<T>> {
+        Ok(self.list(filter)?.into_iter().next())
+    }
+}
+
+impl<L: Lookup + ?Sized> LookupExt for L {}

@@ -1,0 +1,479 @@
+//! The things of the domain as plain data, in the words of the Lark document.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::Millis;
+use crate::ids::*;
+
+/// The front end a message came in through. Every door leads to the same channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Door {
+    #[default]
+    Lark,
+    Rest,
+    Webhook,
+    Snek,
+    SmartHole,
+    Chopsticks,
+    Telegram,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workspace {
+    pub id: WorkspaceId,
+    pub name: String,
+    pub slug: String,
+    pub created_at: Millis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemberKind {
+    Human,
+    Agent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    Member,
+    Admin,
+    Owner,
+}
+
+/// A person or an agent; both have the same rights to speak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Member {
+    pub id: MemberId,
+    pub workspace: WorkspaceId,
+    pub kind: MemberKind,
+    pub role: Role,
+    pub name: String,
+    pub nick: Option<String>,
+    pub email: Option<String>,
+    pub avatar: Option<FileId>,
+    /// Who added this member; for an agent, the person who answers for it.
+    pub created_by: Option<MemberId>,
+    pub created_at: Millis,
+    pub role_card: Option<RoleCard>,
+    pub runtime: Option<Runtime>,
+    pub secrets: Secrets,
+    /// A removed member keeps its name on what it said, and nothing else.
+    pub removed: bool,
+}
+
+impl Member {
+    pub fn is_agent(&self) -> bool {
+        self.kind == MemberKind::Agent
+    }
+
+    /// What mentions, lists and messages call this member.
+    pub fn display_name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What proves that somebody is a member. Only the store and the log-in read it; no door ever shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Secrets {
+    pub password_hash: Option<String>,
+    pub key_hash: Option<KeyHash>,
+    /// Tokens issued before this moment no longer count (a changed password, a removed member).
+    #[serde(default)]
+    pub valid_after: Millis,
+}
+
+/// SHA-256 of an API key or token. The keys have 256 random bits, so a plain hash is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct KeyHash(pub [u8; 32]);
+
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RoleCard {
+    pub system_prompt: String,
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Runtime {
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Presence {
+    Online,
+    Idle,
+    Offline,
+    Dnd,
+    Sleeping,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelKind {
+    Channel,
+    Private,
+    Dm,
+    GroupDm,
+}
+
+impl ChannelKind {
+    pub fn is_direct(self) -> bool {
+        matches!(self, Self::Dm | Self::GroupDm)
+    }
+
+    /// Whether a workspace member may find, read and join it without being asked in.
+    pub fn is_open(self) -> bool {
+        self == Self::Channel
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Channel {
+    pub id: ChannelId,
+    pub workspace: WorkspaceId,
+    pub kind: ChannelKind,
+    pub name: String,
+    pub topic: String,
+    pub created_by: MemberId,
+    pub created_at: Millis,
+    pub archived: bool,
+}
+
+/// How far a channel has come: `seq` counts stored events, `version` counts messages (Lark's room version).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Head {
+    pub seq: u64,
+    pub version: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NotifyPreference {
+    #[default]
+    All,
+    Mentions,
+    None,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Membership {
+    pub id: MembershipId,
+    pub channel: ChannelId,
+    pub member: MemberId,
+    pub joined_at: Millis,
+    /// How far this member has read, as a position and as a number of messages (unread = room version − this).
+    pub read: ReadPosition,
+    pub notify: NotifyPreference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct ReadPosition {
+    pub seq: u64,
+    pub version: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContentType {
+    #[default]
+    Text,
+    Markdown,
+}
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub id: MessageId,
+    pub channel: ChannelId,
+    /// Position among the stored events of the channel, and number among its messages.
+    pub seq: u64,
+    pub version: u64,
+    pub sender: MemberId,
+    pub thread: Option<MessageId>,
+    pub content: String,
+    pub content_type: ContentType,
+    pub kind: String,
+    pub file: Option<FileId>,
+    /// A JSON object, kept as its text: nobody in the hub looks into it.
+    pub metadata: Option<Box<RawValue>>,
+    pub door: Door,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+    pub edited_at: Option<Millis>,
+    pub edit_count: u32,
+    pub reply_count: u32,
+    pub reactions: Vec<Reaction>,
+    pub deleted: bool,
+    /// The sender's idempotency key: a second send with it returns this message.
+    pub key: Option<String>,
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        let metadata = |message: &Self| message.metadata.as_ref().map(|raw| raw.get().to_owned());
+        self.id == other.id
+            && (self.channel, self.seq, self.version) == (other.channel, other.seq, other.version)
+            && (self.sender, self.thread, self.file) == (other.sender, other.thread, other.file)
+            && (&self.content, self.content_type, &self.kind) == (&other.content, other.content_type, &other.kind)
+            && (self.created_at, self.updated_at, self.edited_at)
+                == (other.created_at, other.updated_at, other.edited_at)
+            && (self.edit_count, self.reply_count, self.deleted) == (other.edit_count, other.reply_count, other.deleted)
+            && (&self.reactions, &self.key, self.door) == (&other.reactions, &other.key, other.door)
+            && metadata(self) == metadata(other)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reaction {
+    pub emoji: String,
+    pub members: Vec<MemberId>,
+}
+
+/// What a message said before it was edited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Edit {
+    pub id: EditId,
+    pub message: MessageId,
+    pub channel: ChannelId,
+    pub previous: String,
+    pub edited_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pin {
+    pub id: PinId,
+    pub channel: ChannelId,
+    pub message: MessageId,
+    pub pinned_by: MemberId,
+    pub created_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Notification {
+    pub id: NotificationId,
+    pub member: MemberId,
+    /// `mention`, `dm`, `thread_reply`, `task_assigned`, `review_request`, `review_result`, `approval_result`.
+    pub kind: String,
+    pub title: String,
+    pub body: String,
+    pub channel: Option<ChannelId>,
+    pub message: Option<MessageId>,
+    pub source_type: String,
+    pub priority: String,
+    pub payload: Option<String>,
+    pub is_read: bool,
+    pub ack_required: bool,
+    pub acked_at: Option<Millis>,
+    pub expires_at: Option<Millis>,
+    pub created_at: Millis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftStatus {
+    Held,
+    Sent,
+    Expired,
+    Cancelled,
+}
+
+/// A reply that is held back and knows the room version it was written against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    pub id: DraftId,
+    pub agent: MemberId,
+    pub channel: ChannelId,
+    pub thread: Option<MessageId>,
+    pub content: String,
+    pub room_version: u64,
+    pub status: DraftStatus,
+    pub created_at: Millis,
+    pub expires_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Review {
+    pub id: ReviewId,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub requester: MemberId,
+    pub reviewer: MemberId,
+    pub subject: String,
+    pub content: String,
+    /// `pending` until the reviewer decides; then the reviewer's word for it.
+    pub status: String,
+    pub comment: Option<String>,
+    pub created_at: Millis,
+    pub decided_at: Option<Millis>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    Todo,
+    InProgress,
+    Review,
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    Low,
+    #[default]
+    Medium,
+    High,
+    Urgent,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    pub id: TaskId,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub message: Option<MessageId>,
+    pub title: String,
+    pub description: String,
+    pub status: TaskStatus,
+    pub priority: Priority,
+    pub assigned_to: Option<MemberId>,
+    pub created_by: MemberId,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalStatus {
+    Pending,
+    Approved,
+    Denied,
+}
+
+/// A durable question to people, decided once, from any door.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    pub id: ApprovalId,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub agent: MemberId,
+    pub action: String,
+    pub payload: String,
+    pub status: ApprovalStatus,
+    pub reviewer: Option<MemberId>,
+    pub note: Option<String>,
+    pub created_at: Millis,
+    pub reviewed_at: Option<Millis>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStatus {
+    Ringing,
+    Answered,
+    Ended,
+    Missed,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub id: CallId,
+    pub workspace: WorkspaceId,
+    pub caller: MemberId,
+    pub callee: MemberId,
+    /// `audio` or `video`.
+    pub kind: String,
+    pub status: CallStatus,
+    pub created_at: Millis,
+    pub answered_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+}
+
+impl Call {
+    pub fn other_side(&self, member: MemberId) -> Option<MemberId> {
+        if member == self.caller {
+            Some(self.callee)
+        } else if member == self.callee {
+            Some(self.caller)
+        } else {
+            None
+        }
+    }
+}
+
+/// An address outside programs post to; what they post appears as a message of the person who made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    pub name: String,
+    pub secret_hash: KeyHash,
+    pub created_by: MemberId,
+    pub created_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct File {
+    pub id: FileId,
+    pub workspace: WorkspaceId,
+    /// The channel whose members may read it; without one, everybody in the workspace may.
+    pub channel: Option<ChannelId>,
+    pub uploaded_by: MemberId,
+    pub filename: String,
+    pub content_type: String,
+    pub size: u64,
+    pub created_at: Millis,
+}
+
+/// A named note in an agent's own workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub id: ItemId,
+    pub agent: MemberId,
+    pub name: String,
+    pub namespace: String,
+    pub content: String,
+    pub description: String,
+    pub tags: Vec<String>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+/// One remembered value of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    pub id: MemoryId,
+    pub agent: MemberId,
+    pub namespace: String,
+    pub key: String,
+    pub value: String,
+    pub updated_at: Millis,
+}
+
+/// A token that is known to the hub by itself: a revoked session, or an invitation for agents to add themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Token {
+    pub id: TokenId,
+    pub workspace: WorkspaceId,
+    pub made_by: MemberId,
+    pub purpose: TokenPurpose,
+    pub expires_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenPurpose {
+    /// A signed-out session, named by its `jti`.
+    Revoked(String),
+    /// Lets agents register themselves (`lpt_…`).
+    Provision(KeyHash),
+}

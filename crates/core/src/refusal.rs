@@ -1,0 +1,128 @@
+//! The catalogue of refusals: one stable code for programs, one sentence for people, the same on every door.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// What kind of refusal it is; doors map it to their status (HTTP) or leave it beside the sentence (Lark).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Code {
+    AuthRequired,
+    InvalidToken,
+    InvalidCredentials,
+    EmailExists,
+    Forbidden,
+    NotFound,
+    BadRequest,
+    Conflict,
+    TooLarge,
+    RateLimited,
+    /// The hub cannot do it now (disk full, stopping); nothing was changed, trying again later is right.
+    Unavailable,
+}
+
+impl Code {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AuthRequired => "AUTH_REQUIRED",
+            Self::InvalidToken => "AUTH_INVALID_TOKEN",
+            Self::InvalidCredentials => "AUTH_INVALID_CREDENTIALS",
+            Self::EmailExists => "AUTH_EMAIL_EXISTS",
+            Self::Forbidden => "FORBIDDEN",
+            Self::NotFound => "NOT_FOUND",
+            Self::BadRequest => "BAD_REQUEST",
+            Self::Conflict => "CONFLICT",
+            Self::TooLarge => "PAYLOAD_TOO_LARGE",
+            Self::RateLimited => "RATE_LIMITED",
+            Self::Unavailable => "INTERNAL_ERROR",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: Code,
+    pub text: Cow<'static, str>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Refusal {
+    pub const fn new(code: Code, text: &'static str) -> Self {
+        Self { code, text: Cow::Borrowed(text) }
+    }
+
+    pub fn bad_request(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { code: Code::BadRequest, text: text.into() }
+    }
+
+    pub fn conflict(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { code: Code::Conflict, text: text.into() }
+    }
+
+    pub fn unavailable(text: impl Into<Cow<'static, str>>) -> Self {
+        Self { code: Code::Unavailable, text: text.into() }
+    }
+}
+
+macro_rules! catalogue {
+    ($($name:ident $code:ident $text:literal;)*) => {
+        $(pub const $name: Refusal = Refusal::new(Code::$code, $text);)*
+    };
+}
+
+catalogue! {
+    NOT_AUTHENTICATED AuthRequired "not authenticated";
+    MUST_AUTHENTICATE_BEFORE_HELLO AuthRequired "must authenticate before agent.hello";
+    INVALID_CREDENTIALS InvalidCredentials "invalid credentials";
+    MEMBER_GONE InvalidCredentials "member not found";
+    NOT_AUTHORIZED Forbidden "not authorized";
+    NOT_AN_AGENT Forbidden "not authenticated agent";
+    REGISTRATION_CLOSED Forbidden "registration is closed; ask an admin of the workspace to add you";
+    ADMINS_ONLY Forbidden "only an owner or admin may do this";
+    INVALID_DATA BadRequest "invalid data";
+    CONTENT_REQUIRED BadRequest "content is required";
+    CONTENT_TOO_LONG TooLarge "content too long (max 10000 characters)";
+    PARENT_AND_CONTENT BadRequest "parent_id and content required";
+    CALLEE_AND_SDP BadRequest "callee_id and sdp required";
+    CALL_ID_REQUIRED BadRequest "call_id required";
+    NO_AGENTS BadRequest "no agents provided";
+    NOT_CHANNEL_MEMBER Forbidden "not a channel member";
+    CHANNEL_ARCHIVED Forbidden "channel is archived";
+    SUBSCRIPTION_LIMIT BadRequest "subscription limit reached";
+    CHANNEL_NOT_FOUND NotFound "channel not found";
+    MESSAGE_NOT_FOUND NotFound "message not found";
+    NOT_MESSAGE_AUTHOR Forbidden "not message author";
+    WORKSPACE_NOT_FOUND NotFound "workspace not found";
+    MEMBER_NOT_FOUND NotFound "member not found";
+    AGENT_NOT_FOUND NotFound "agent not found";
+    FILE_NOT_FOUND NotFound "file not found";
+    PIN_NOT_FOUND NotFound "pin not found";
+    TASK_NOT_FOUND NotFound "task not found";
+    TASK_TAKEN Conflict "task is already claimed";
+    NOTIFICATION_NOT_FOUND NotFound "notification not found";
+    DRAFT_NOT_FOUND NotFound "draft not found";
+    NOT_YOUR_DRAFT Forbidden "not your draft";
+    DRAFT_NOT_HELD BadRequest "draft is not in held status";
+    DRAFT_STALE Conflict "draft is stale, use force_version to override";
+    REVIEW_NOT_FOUND NotFound "review not found";
+    NOT_THE_REVIEWER Forbidden "not the reviewer";
+    APPROVAL_NOT_FOUND NotFound "approval not found";
+    ALREADY_REVIEWED BadRequest "already reviewed";
+    OWN_APPROVAL Forbidden "the agent that asks may not decide";
+    CALL_NOT_FOUND NotFound "call not found";
+    NOT_THE_CALLEE Forbidden "not the callee";
+    NOT_A_PARTICIPANT Forbidden "not a participant";
+    CALL_OVER Conflict "call is over";
+    WEBHOOK_NOT_FOUND NotFound "webhook not found";
+    ITEM_NOT_FOUND NotFound "item not found";
+    MEMORY_NOT_FOUND NotFound "memory not found";
+    NAME_TAKEN Conflict "this name is taken in the workspace (names do not differ by case)";
+    EMAIL_EXISTS EmailExists "an account with this email exists";
+    PASSWORD_TOO_SHORT BadRequest "password is too short (at least 8 characters)";
+}

@@ -1,0 +1,456 @@
+//! What the hub keeps in memory: who is there, which channels exist, who is in them, how far they have come.
+//!
+//! The state is a projection: loading it fresh from a store and applying events to an older copy give the same
+//! result (a property test holds that). Messages are not in it; a million of them cost the state nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::ids::*;
+use crate::model::*;
+use crate::record::Record;
+use crate::{Event, Millis};
+
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    workspaces: HashMap<WorkspaceId, Workspace>,
+    members: HashMap<MemberId, Arc<Member>>,
+    names: HashMap<(WorkspaceId, String), MemberId>,
+    emails: HashMap<String, MemberId>,
+    keys: HashMap<KeyHash, MemberId>,
+    rooms: HashMap<ChannelId, Room>,
+    rooms_of: HashMap<MemberId, BTreeSet<ChannelId>>,
+    directs: HashMap<Vec<MemberId>, ChannelId>,
+    webhooks: HashMap<WebhookId, Webhook>,
+    tokens: HashMap<TokenId, Token>,
+    revoked: HashMap<String, Millis>,
+    presence: HashMap<MemberId, Attendance>,
+    daemons: HashMap<ConnectionId, Daemon>,
+    carried: HashMap<MemberId, ConnectionId>,
+    /// Read positions that moved because their member spoke; stored now and then, see [`State::take_moved_reads`].
+    moved_reads: HashSet<(ChannelId, MemberId)>,
+}
+
+/// A channel with its people and how far it has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Room {
+    pub channel: Channel,
+    pub head: Head,
+    pub members: BTreeMap<MemberId, Membership>,
+}
+
+/// The connections of one member and what it says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Attendance {
+    pub connections: Vec<ConnectionId>,
+    pub said: Option<Presence>,
+}
+
+/// A local process that carries agents over its own connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Daemon {
+    pub id: String,
+    pub member: MemberId,
+    pub started_at: Millis,
+    pub agents: Vec<crate::command::DaemonAgent>,
+}
+
+/// Names do not differ by case.
+pub fn fold_name(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
+// What the rules and the readers ask.
+impl State {
+    pub fn is_empty(&self) -> bool {
+        self.workspaces.is_empty()
+    }
+
+    pub fn workspaces(&self) -> impl Iterator<Item = &Workspace> {
+        self.workspaces.values()
+    }
+
+    pub fn workspace(&self, id: WorkspaceId) -> Option<&Workspace> {
+        self.workspaces.get(&id)
+    }
+
+    pub fn slug_taken(&self, slug: &str) -> bool {
+        self.workspaces.values().any(|workspace| workspace.slug == slug)
+    }
+
+    /// A member who was not removed.
+    pub fn member(&self, id: MemberId) -> Option<&Arc<Member>> {
+        self.members.get(&id).filter(|member| !member.removed)
+    }
+
+    /// The name on what somebody said, also after they left.
+    pub fn name_of(&self, id: MemberId) -> &str {
+        self.members.get(&id).map_or("", |member| member.display_name())
+    }
+
+    pub fn members_of(&self, workspace: WorkspaceId) -> impl Iterator<Item = &Arc<Member>> {
+        self.members.values().filter(move |member| member.workspace == workspace && !member.removed)
+    }
+
+    pub fn member_named(&self, workspace: WorkspaceId, name: &str) -> Option<&Arc<Member>> {
+        self.names.get(&(workspace, fold_name(name))).and_then(|id| self.member(*id))
+    }
+
+    /// Everybody of that name in any workspace; `name@slug` picks one.
+    pub fn members_called(&self, login: &str) -> Vec<&Arc<Member>> {
+        let exact = |name: &str, slug: Option<&str>| -> Vec<&Arc<Member>> {
+            let fits = |workspace: &&Workspace| slug.is_none_or(|slug| workspace.slug == slug);
+            let found =
+                self.workspaces.values().filter(fits).filter_map(|workspace| self.member_named(workspace.id, name));
+            found.collect()
+        };
+        let whole = exact(login, None);
+        match login.rsplit_once('@') {
+            Some((name, slug)) if whole.is_empty() => exact(name, Some(slug)),
+            _ => whole,
+        }
+    }
+
+    pub fn member_by_email(&self, email: &str) -> Option<&Arc<Member>> {
+        self.emails.get(&fold_name(email)).and_then(|id| self.member(*id))
+    }
+
+    pub fn member_by_key(&self, hash: &KeyHash) -> Option<&Arc<Member>> {
+        self.keys.get(hash).and_then(|id| self.member(*id))
+    }
+
+    pub fn is_revoked(&self, jti: &str) -> bool {
+        self.revoked.contains_key(jti)
+    }
+
+    pub fn channel(&self, id: ChannelId) -> Option<&Room> {
+        self.rooms.get(&id)
+    }
+
+    pub fn channels_in(&self, workspace: WorkspaceId) -> impl Iterator<Item = &Room> {
+        self.rooms.values().filter(move |room| room.channel.workspace == workspace)
+    }
+
+    pub fn channels_of(&self, member: MemberId) -> impl Iterator<Item = &Room> {
+        self.rooms_of.get(&member).into_iter().flatten().filter_map(|id| self.rooms.get(id))
+    }
+
+    pub fn membership(&self, channel: ChannelId, member: MemberId) -> Option<&Membership> {
+        self.rooms.get(&channel).and_then(|room| room.members.get(&member))
+    }
+
+    /// The direct channel of exactly these members (sorted).
+    pub fn direct_between(&self, members: &[MemberId]) -> Option<&Room> {
+        self.directs.get(members).and_then(|id| self.rooms.get(id))
+    }
+
+    pub fn webhook(&self, id: WebhookId) -> Option<&Webhook> {
+        self.webhooks.get(&id)
+    }
+
+    pub fn webhooks_in(&self, workspace: WorkspaceId) -> impl Iterator<Item = &Webhook> {
+        self.webhooks.values().filter(move |webhook| webhook.workspace == workspace)
+    }
+
+    pub fn provision_token(&self, workspace: WorkspaceId, hash: &KeyHash, now: Millis) -> Option<&Token> {
+        self.tokens.values().find(|token| {
+            token.workspace == workspace
+                && token.expires_at > now
+                && matches!(&token.purpose, TokenPurpose::Provision(known) if known == hash)
+        })
+    }
+
+    pub fn expired_tokens(&self, now: Millis) -> Vec<Token> {
+        self.tokens.values().filter(|token| token.expires_at <= now).cloned().collect()
+    }
+
+    pub fn presence_of(&self, member: MemberId) -> Presence {
+        let attendance = self.presence.get(&member);
+        let connected = attendance.is_some_and(|attendance| !attendance.connections.is_empty());
+        if !connected && !self.carried.contains_key(&member) {
+            return Presence::Offline;
+        }
+        attendance.and_then(|attendance| attendance.said).unwrap_or(Presence::Online)
+    }
+
+    pub fn connections_of(&self, member: MemberId) -> &[ConnectionId] {
+        self.presence.get(&member).map_or(&[], |attendance| &attendance.connections)
+    }
+
+    /// The daemon connection that carries this agent.
+    pub fn carrier_of(&self, agent: MemberId) -> Option<ConnectionId> {
+        self.carried.get(&agent).copied()
+    }
+
+    pub fn daemon(&self, connection: ConnectionId) -> Option<&Daemon> {
+        self.daemons.get(&connection)
+    }
+
+    pub fn daemons(&self) -> impl Iterator<Item = (ConnectionId, &Daemon)> {
+        self.daemons.iter().map(|(connection, daemon)| (*connection, daemon))
+    }
+
+    pub fn unread(&self, channel: ChannelId, member: MemberId) -> u64 {
+        let Some(room) = self.rooms.get(&channel) else { return 0 };
+        room.members.get(&member).map_or(0, |membership| room.head.version.saturating_sub(membership.read.version))
+    }
+
+    /// Read positions to store: speaking moves one's own, and a store need not hear of each at once.
+    pub fn take_moved_reads(&mut self) -> Vec<Membership> {
+        let moved = std::mem::take(&mut self.moved_reads);
+        let mut memberships: Vec<_> =
+            moved.into_iter().filter_map(|(channel, member)| self.membership(channel, member).cloned()).collect();
+        memberships.sort_by_key(|membership| membership.id);
+        memberships
+    }
+
+    pub fn has_moved_reads(&self) -> bool {
+        !self.moved_reads.is_empty()
+    }
+}
+
+// How it follows what happened.
+impl State {
+    /// Builds the state from the stored directory; `heads` says how far each channel has come.
+    pub fn load(records: impl IntoIterator<Item = Record>, heads: impl IntoIterator<Item = (ChannelId, Head)>) -> Self {
+        let mut state = Self::default();
+        let mut memberships = Vec::new();
+        for record in records {
+            match record {
+                Record::Membership(membership) => memberships.push(membership),
+                other => state.put(&other),
+            }
+        }
+        for membership in memberships {
+            state.put(&Record::Membership(membership));
+        }
+        for (channel, head) in heads {
+            if let Some(room) = state.rooms.get_mut(&channel) {
+                room.head = head;
+            }
+        }
+        state
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::MessageSent(message) => self.follow_message(message),
+            Event::MessageEdited { change, .. }
+            | Event::MessageDeleted { change, .. }
+            | Event::Reacted { change, .. }
+            | Event::Pinned { change, .. }
+            | Event::Unpinned { change, .. } => self.advance(change.channel, change.seq),
+            Event::Saved(record) => self.put(record),
+            Event::Removed(record) => self.remove(record),
+            Event::PresenceChanged { member, presence, .. } => self.say_presence(*member, *presence),
+            Event::Connected { member, connection } => {
+                self.presence.entry(*member).or_default().connections.push(*connection);
+            }
+            Event::Disconnected { member, connection } => self.disconnect(*member, *connection),
+            Event::DaemonRegistered { connection, daemon } => self.put_daemon(*connection, daemon.clone()),
+            Event::Typing { .. }
+            | Event::Woken(_)
+            | Event::TaskAssigned { .. }
+            | Event::CallSignal { .. }
+            | Event::ConnectionReplaced(_) => {}
+        }
+    }
+
+    fn follow_message(&mut self, message: &Message) {
+        let Some(room) = self.rooms.get_mut(&message.channel) else { return };
+        room.head = Head { seq: message.seq, version: message.version };
+        if let Some(membership) = room.members.get_mut(&message.sender) {
+            // Whoever speaks has read what came before.
+            membership.read = ReadPosition { seq: message.seq, version: message.version };
+            self.moved_reads.insert((message.channel, message.sender));
+        }
+    }
+
+    fn advance(&mut self, channel: ChannelId, seq: u64) {
+        if let Some(room) = self.rooms.get_mut(&channel) {
+            room.head.seq = seq;
+        }
+    }
+
+    fn put(&mut self, record: &Record) {
+        match record {
+            Record::Workspace(workspace) => {
+                self.workspaces.insert(workspace.id, workspace.clone());
+            }
+            Record::Member(member) => self.put_member(member),
+            Record::Channel(channel) => self.put_channel(channel),
+            Record::Membership(membership) => self.put_membership(membership),
+            Record::Webhook(webhook) => {
+                self.webhooks.insert(webhook.id, webhook.clone());
+            }
+            Record::Token(token) => {
+                if let TokenPurpose::Revoked(jti) = &token.purpose {
+                    self.revoked.insert(jti.clone(), token.expires_at);
+                }
+                self.tokens.insert(token.id, token.clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn remove(&mut self, record: &Record) {
+        match record {
+            Record::Workspace(workspace) => {
+                self.workspaces.remove(&workspace.id);
+            }
+            Record::Channel(channel) => self.remove_channel(channel.id),
+            Record::Membership(membership) => self.remove_membership(membership),
+            Record::Webhook(webhook) => {
+                self.webhooks.remove(&webhook.id);
+            }
+            Record::Token(token) => {
+                self.tokens.remove(&token.id);
+                if let TokenPurpose::Revoked(jti) = &token.purpose {
+                    self.revoked.remove(jti);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn put_member(&mut self, member: &Member) {
+        if let Some(old) = self.members.remove(&member.id) {
+            self.forget_handles(&old);
+        }
+        if !member.removed {
+            self.names.insert((member.workspace, fold_name(&member.name)), member.id);
+            if let Some(email) = &member.email {
+                self.emails.insert(fold_name(email), member.id);
+            }
+            if let Some(hash) = member.secrets.key_hash {
+                self.keys.insert(hash, member.id);
+            }
+        }
+        self.members.insert(member.id, Arc::new(member.clone()));
+    }
+
+    fn forget_handles(&mut self, member: &Member) {
+        self.names.remove(&(member.workspace, fold_name(&member.name)));
+        if let Some(email) = &member.email {
+            self.emails.remove(&fold_name(email));
+        }
+        if let Some(hash) = &member.secrets.key_hash {
+            self.keys.remove(hash);
+        }
+    }
+
+    fn put_channel(&mut self, channel: &Channel) {
+        match self.rooms.get_mut(&channel.id) {
+            Some(room) => room.channel = channel.clone(),
+            None => {
+                let room = Room { channel: channel.clone(), head: Head::default(), members: BTreeMap::new() };
+                self.rooms.insert(channel.id, room);
+            }
+        }
+    }
+
+    fn put_membership(&mut self, membership: &Membership) {
+        let Some(room) = self.rooms.get_mut(&membership.channel) else { return };
+        if room.channel.kind.is_direct() {
+            let before: Vec<_> = room.members.keys().copied().collect();
+            self.directs.remove(&before);
+        }
+        room.members.insert(membership.member, membership.clone());
+        if room.channel.kind.is_direct() {
+            self.directs.insert(room.members.keys().copied().collect(), membership.channel);
+        }
+        self.rooms_of.entry(membership.member).or_default().insert(membership.channel);
+        self.moved_reads.remove(&(membership.channel, membership.member));
+    }
+
+    fn remove_membership(&mut self, membership: &Membership) {
+        if let Some(rooms) = self.rooms_of.get_mut(&membership.member) {
+            rooms.remove(&membership.channel);
+            if rooms.is_empty() {
+                self.rooms_of.remove(&membership.member);
+            }
+        }
+        if let Some(room) = self.rooms.get_mut(&membership.channel) {
+            room.members.remove(&membership.member);
+        }
+        self.moved_reads.remove(&(membership.channel, membership.member));
+    }
+
+    fn remove_channel(&mut self, channel: ChannelId) {
+        let Some(room) = self.rooms.remove(&channel) else { return };
+        let members: Vec<_> = room.members.keys().copied().collect();
+        self.directs.remove(&members);
+        for member in members {
+            if let Some(rooms) = self.rooms_of.get_mut(&member) {
+                rooms.remove(&channel);
+            }
+            self.moved_reads.remove(&(channel, member));
+        }
+    }
+
+    fn say_presence(&mut self, member: MemberId, presence: Presence) {
+        let said = match presence {
+            Presence::Online | Presence::Offline => None,
+            other => Some(other),
+        };
+        match (said, self.presence.get_mut(&member)) {
+            (said, Some(attendance)) => attendance.said = said,
+            (Some(said), None) => {
+                self.presence.insert(member, Attendance { connections: Vec::new(), said: Some(said) });
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn disconnect(&mut self, member: MemberId, connection: ConnectionId) {
+        if let Some(attendance) = self.presence.get_mut(&member) {
+            attendance.connections.retain(|known| *known != connection);
+            if attendance.connections.is_empty() {
+                self.presence.remove(&member);
+            }
+        }
+        if let Some(daemon) = self.daemons.remove(&connection) {
+            for agent in &daemon.agents {
+                if self.carried.get(&agent.agent) == Some(&connection) {
+                    self.carried.remove(&agent.agent);
+                }
+            }
+        }
+    }
+
+    fn put_daemon(&mut self, connection: ConnectionId, daemon: Daemon) {
+        if let Some(old) = self.daemons.remove(&connection) {
+            for agent in &old.agents {
+                if self.carried.get(&agent.agent) == Some(&connection) {
+                    self.carried.remove(&agent.agent);
+                }
+            }
+        }
+        for agent in &daemon.agents {
+            self.carried.insert(agent.agent, connection);
+        }
+        self.daemons.insert(connection, daemon);
+    }
+
+    /// The stored part, for comparing two states: who is connected now is not in it.
+    pub fn stored_part(&self) -> impl PartialEq + std::fmt::Debug {
+        let sorted = |map: &HashMap<MemberId, Arc<Member>>| {
+            map.iter().map(|(id, m)| (*id, (**m).clone())).collect::<BTreeMap<_, _>>()
+        };
+        let rooms: BTreeMap<_, _> = self.rooms.iter().map(|(id, room)| (*id, room.clone())).collect();
+        let workspaces: BTreeMap<_, _> =
+            self.workspaces.iter().map(|(id, workspace)| (*id, workspace.clone())).collect();
+        let rooms_of: BTreeMap<_, _> = self
+            .rooms_of
+            .iter()
+            .filter(|(_, rooms)| !rooms.is_empty())
+            .map(|(id, rooms)| (*id, rooms.clone()))
+            .collect();
+        let directs: BTreeMap<_, _> = self.directs.iter().map(|(key, id)| (key.clone(), *id)).collect();
+        let webhooks: BTreeMap<_, _> = self.webhooks.iter().map(|(id, webhook)| (*id, webhook.clone())).collect();
+        let names: BTreeMap<_, _> = self.names.iter().map(|(key, id)| (key.clone(), *id)).collect();
+        let emails: BTreeMap<_, _> = self.emails.iter().map(|(key, id)| (key.clone(), *id)).collect();
+        let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
+        (workspaces, sorted(&self.members), names, emails, rooms, rooms_of, directs, webhooks, revoked)
+    }
+}
