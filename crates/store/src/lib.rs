@@ -12,9 +12,9 @@ use folkmoot_core::model::{Head, Message};
 use folkmoot_core::record::{Change, Filter};
 use folkmoot_core::{Event, Kind, Record};
 
-pub mod sqlite;
 #[cfg(test)]
 mod contract;
+pub mod sqlite;
 
 mod archive;
 pub use archive::{backup, restore};

@@ -1,0 +1,293 @@
+//! The default store: one SQLite database (`hub.db`) in the data folder.
+//!
+//! One connection writes, in transactions that the caller fills and commits; readers have connections of their own and
+//! see the last commit (write-ahead log). A commit is on disk when it returns (`synchronous=FULL`).
+
+mod index;
+mod read;
+mod records;
+mod rows;
+pub(crate) mod schema;
+mod search;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::borrow::Borrow;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use folkmoot_core::ids::*;
+use folkmoot_core::lookup::{Found, Lookup, Unavailable};
+use folkmoot_core::model::Message;
+use folkmoot_core::record::Filter;
+use folkmoot_core::{Event, Kind, Record};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::{Directory, Page, Reader, Replay, Store, StoreError, Transaction};
+
+pub(crate) const DATABASE: &str = "hub.db";
+pub(crate) const LOCK: &str = "hub.lock";
+
+/// Kibibytes of pages; a hub that idles should weigh little, and the operating system caches the file anyway.
+const WRITER_CACHE: i64 = 4000;
+const READER_CACHE: i64 = 1000;
+/// Pages in the log before a commit moves them into the database: more makes for rarer, longer pauses and a larger log.
+const LOG_PAGES: i64 = 2000;
+/// Statements kept ready: the fixed ones and the usual shapes of filters.
+const STATEMENTS: usize = 64;
+
+pub struct Sqlite {
+    connection: Connection,
+    path: PathBuf,
+    /// Held as long as the store lives; the operating system lets go of it when the process ends, however it ends.
+    _lock: File,
+}
+
+impl Sqlite {
+    /// Makes the folder and the database when they are missing, and takes the folder for this process.
+    pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
+        let lock = take_folder(data_dir)?;
+        let path = data_dir.join(DATABASE);
+        schema::refuse_newer_file(&path)?;
+        make_private_file(&path).map_err(|error| folder_problem(data_dir, &error))?;
+        let connection = open_for_writing(&path).map_err(|error| in_file(error, &path))?;
+        Ok(Self { connection, path, _lock: lock })
+    }
+}
+
+/// Takes the data folder for this process, making it when it is missing.
+pub(crate) fn take_folder(data_dir: &Path) -> Result<File, StoreError> {
+    let problem = |error: std::io::Error| folder_problem(data_dir, &error);
+    make_private_folder(data_dir).map_err(problem)?;
+    let lock = File::options().create(true).append(true).open(data_dir.join(LOCK)).map_err(problem)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(data_dir.display().to_string())),
+        Err(TryLockError::Error(error)) => Err(problem(error)),
+    }
+}
+
+pub(crate) fn make_private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// SQLite would make it readable by all, and its side files take over the rights of the database.
+fn make_private_file(path: &Path) -> std::io::Result<()> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.create(true).append(true).open(path).map(drop)
+}
+
+fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    // A log left by a newer hub that was killed may hold the newer version: then even closing must not move it into the file.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    let version = schema::version(&connection)?;
+    schema::refuse_newer(version)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE)?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    connection.pragma_update(None, "journal_size_limit", 4 * LOG_PAGES * 4096)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    schema::migrate(&mut connection, version)?;
+    Ok(connection)
+}
+
+pub(crate) fn open_for_reading(path: &Path) -> rusqlite::Result<Connection> {
+    let connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+impl Store for Sqlite {
+    fn directory(&self) -> Result<Directory, StoreError> {
+        let records = records::directory(&self.connection)?;
+        let mut heads = Vec::new();
+        for record in &records {
+            if let Record::Channel(channel) = record {
+                heads.push((channel.id, read::head(&self.connection, channel.id)?));
+            }
+        }
+        Ok(Directory { records, heads })
+    }
+
+    fn begin(&mut self) -> Result<Box<dyn Transaction + '_>, StoreError> {
+        Ok(Box::new(View(Writing::begin(&self.connection)?)))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        Ok(Box::new(View(open_for_reading(&self.path)?)))
+    }
+
+    fn catch_up(&mut self, at_most: usize) -> Result<bool, StoreError> {
+        if !index::is_behind(&self.connection)? {
+            return Ok(false);
+        }
+        let mut writing = Writing::begin(&self.connection)?;
+        let more = index::catch_up(&self.connection, at_most)?;
+        writing.commit()?;
+        Ok(more)
+    }
+}
+
+/// An open transaction of the writer; undone when it goes away without a commit.
+struct Writing<'a> {
+    connection: &'a Connection,
+    /// An event was written in part: committing the rest would store half of it.
+    is_broken: bool,
+    is_open: bool,
+}
+
+impl<'a> Writing<'a> {
+    fn begin(connection: &'a Connection) -> rusqlite::Result<Self> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self { connection, is_broken: false, is_open: true })
+    }
+
+    fn append(&mut self, event: &Event) -> rusqlite::Result<()> {
+        let mut outcome = Ok(());
+        event.each_write(|write| {
+            if outcome.is_ok() {
+                outcome = write::carry_out(self.connection, &write);
+            }
+        });
+        self.is_broken |= outcome.is_err();
+        outcome
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        if self.is_broken {
+            return Err(StoreError::Other("an event could not be stored, so nothing of its transaction was".into()));
+        }
+        self.connection.prepare_cached("COMMIT")?.execute([])?;
+        self.is_open = false;
+        Ok(())
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        // SQLite ends the transaction by itself after some errors (a full disk); then there is nothing to undo.
+        if self.is_open && !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+impl Borrow<Connection> for Writing<'_> {
+    fn borrow(&self) -> &Connection {
+        self.connection
+    }
+}
+
+/// What can be seen through a connection: a reader's own, or the writer's inside its transaction.
+struct View<C>(C);
+
+impl<C: Borrow<Connection>> View<C> {
+    fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Found<T> {
+        query(self.0.borrow()).map_err(|error| Unavailable(error.to_string()))
+    }
+}
+
+impl<C: Borrow<Connection>> Lookup for View<C> {
+    fn message(&self, id: MessageId) -> Found<Option<Message>> {
+        self.read(|connection| read::message(connection, id))
+    }
+
+    fn message_by_key(&self, sender: MemberId, key: &str) -> Found<Option<Message>> {
+        self.read(|connection| read::message_by_key(connection, sender, key))
+    }
+
+    fn newest_messages(&self, channel: ChannelId, limit: usize) -> Found<Vec<Message>> {
+        self.read(|connection| read::newest_messages(connection, channel, limit))
+    }
+
+    fn newest_replies(&self, root: MessageId, limit: usize) -> Found<Vec<Message>> {
+        self.read(|connection| read::newest_replies(connection, root, limit))
+    }
+
+    fn version_at(&self, channel: ChannelId, seq: u64) -> Found<u64> {
+        self.read(|connection| read::version_at(connection, channel, seq))
+    }
+
+    fn record(&self, kind: Kind, id: u128) -> Found<Option<Record>> {
+        self.read(|connection| records::get(connection, kind, id))
+    }
+
+    fn records(&self, kind: Kind, filter: &Filter) -> Found<Vec<Record>> {
+        self.read(|connection| records::list(connection, kind, filter))
+    }
+}
+
+impl Transaction for View<Writing<'_>> {
+    fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        Ok(self.0.append(event)?)
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.0.commit()
+    }
+}
+
+impl Reader for View<Connection> {
+    fn messages(&self, channel: ChannelId, page: Page) -> Found<Vec<Message>> {
+        self.read(|connection| read::page(connection, channel, page))
+    }
+
+    fn thread(&self, root: MessageId) -> Found<Vec<Message>> {
+        self.read(|connection| read::thread(connection, root))
+    }
+
+    fn replay(&self, channel: ChannelId, after: u64, limit: usize) -> Found<Vec<Replay>> {
+        self.read(|connection| read::replay(connection, channel, after, limit))
+    }
+
+    fn search(&self, words: &str, channels: &[ChannelId], limit: usize) -> Found<Vec<Message>> {
+        self.read(|connection| search::search(connection, words, channels, limit))
+    }
+
+    fn count(&self, kind: Kind, filter: &Filter) -> Found<u64> {
+        self.read(|connection| records::count(connection, kind, filter))
+    }
+
+    fn message_count(&self) -> Found<u64> {
+        self.read(read::message_count)
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full,
+            _ => Self::Other(format!("the database failed: {error}")),
+        }
+    }
+}
+
+fn folder_problem(path: &Path, cause: &std::io::Error) -> StoreError {
+    StoreError::Folder { path: path.display().to_string(), cause: cause.to_string() }
+}
+
+/// Names the file in an error that does not.
+fn in_file(error: StoreError, path: &Path) -> StoreError {
+    match error {
+        StoreError::Other(text) => StoreError::Other(format!("cannot use `{}`: {text}", path.display())),
+        other => other,
+    }
+}
