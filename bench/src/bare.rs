@@ -20,8 +20,7 @@ const LISTENER: u64 = u64::MAX;
 const PARENT: u64 = u64::MAX - 1;
 
 /// Fixed, because the load generator does not check the key.
-const UPGRADED: &[u8] =
-    b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+const UPGRADED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
 /// Most frames that one write may carry.
@@ -30,10 +29,7 @@ const MOST_AT_ONCE: usize = 256;
 /// Starts a bare server as a child process on the server's core; gives it and its port.
 pub fn start(payload_bytes: usize, coalesce: bool) -> Result<(Managed, u16)> {
     let mut command = Command::new(std::env::current_exe()?);
-    command
-        .arg("bare")
-        .arg(payload_bytes.to_string())
-        .arg(coalesce.to_string());
+    command.arg("bare").arg(payload_bytes.to_string()).arg(coalesce.to_string());
     let mut process = Managed::start("the bare server", &mut command, SERVER_CORE)?;
     let port = listening_port(&mut process)?;
     Ok((process, port))
@@ -42,10 +38,7 @@ pub fn start(payload_bytes: usize, coalesce: bool) -> Result<(Managed, u16)> {
 /// Reads the line `listening PORT` that the bare server and the peer print.
 pub fn listening_port(process: &mut Managed) -> Result<u16> {
     let line = process.read_line()?;
-    line.trim()
-        .strip_prefix("listening ")
-        .and_then(|port| port.parse().ok())
-        .context("no port was printed")
+    line.trim().strip_prefix("listening ").and_then(|port| port.parse().ok()).context("no port was printed")
 }
 
 /// Serves until standard input ends.
@@ -132,13 +125,7 @@ impl BareServer {
             let key = self.free.pop().unwrap_or(self.sockets.len());
             self.poller.add(&stream, key as u64)?;
             let reader = FrameReader::default();
-            let socket = Socket {
-                stream,
-                reader,
-                upgraded: false,
-                room: None,
-                unsent: Vec::new(),
-            };
+            let socket = Socket { stream, reader, upgraded: false, room: None, unsent: Vec::new() };
             match self.sockets.get_mut(key) {
                 Some(place) => *place = Some(socket),
                 None => self.sockets.push(Some(socket)),
@@ -185,12 +172,10 @@ impl BareServer {
         }
         let (mut triggers, mut joined) = (0, None);
         let in_room = socket.room.is_some();
-        reader.finish(bytes, |frame| {
-            match (frame.opcode, in_room || joined.is_some()) {
-                (frame::TEXT, true) => triggers += 1,
-                (frame::TEXT, false) => joined = Some(frame.unmasked()),
-                _ => {}
-            }
+        reader.finish(bytes, |frame| match (frame.opcode, in_room || joined.is_some()) {
+            (frame::TEXT, true) => triggers += 1,
+            (frame::TEXT, false) => joined = Some(frame.unmasked()),
+            _ => {}
         });
         socket.reader = reader;
         if let Some(name) = joined {
@@ -203,10 +188,7 @@ impl BareServer {
         let Some(socket) = self.sockets[key].as_mut() else {
             return;
         };
-        let room: usize = std::str::from_utf8(name)
-            .ok()
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(0);
+        let room: usize = std::str::from_utf8(name).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
         if self.rooms.len() <= room {
             self.rooms.resize_with(room + 1, Room::default);
         }

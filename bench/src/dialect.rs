@@ -47,10 +47,7 @@ impl Dialect {
     }
 
     pub fn from_name(name: &str) -> Result<Self> {
-        match [Self::Lark, Self::Bare, Self::SocketIo]
-            .into_iter()
-            .find(|d| d.name() == name)
-        {
+        match [Self::Lark, Self::Bare, Self::SocketIo].into_iter().find(|d| d.name() == name) {
             Some(dialect) => Ok(dialect),
             None => bail!("`{name}` is no dialect of the load generator"),
         }
@@ -71,9 +68,7 @@ impl Dialect {
     /// The first frame after the upgrade, where the client speaks first.
     pub fn opening(self, token: &str, room: &str) -> Option<String> {
         match self {
-            Self::Lark => Some(format!(
-                r#"{{"v":1,"type":"auth.login","ts":0,"data":{{"token":"{token}"}}}}"#
-            )),
+            Self::Lark => Some(format!(r#"{{"v":1,"type":"auth.login","ts":0,"data":{{"token":"{token}"}}}}"#)),
             Self::Bare => Some(room.to_owned()),
             Self::SocketIo => None,
         }
@@ -127,10 +122,7 @@ pub fn lark_type(payload: &[u8]) -> &[u8] {
         return b"";
     };
     let value = &payload[at + KEY.len()..];
-    let end = value
-        .iter()
-        .position(|&byte| byte == b'"')
-        .unwrap_or(value.len());
+    let end = value.iter().position(|&byte| byte == b'"').unwrap_or(value.len());
     &value[..end]
 }
 
@@ -161,31 +153,17 @@ pub const CONTENT_BYTES: usize = 100;
 impl MessageMaker {
     /// `run` tells the ids of processes apart.
     pub fn new(dialect: Dialect, run: u32) -> Self {
-        Self {
-            dialect,
-            content: String::new(),
-            run,
-            count: 0,
-        }
+        Self { dialect, content: String::new(), run, count: 0 }
     }
 
     /// How many bytes of text each message carries from now on.
     pub fn set_content(&mut self, bytes: usize) {
-        self.content = "The quick brown fox jumps over the lazy dog. "
-            .chars()
-            .cycle()
-            .take(bytes)
-            .collect();
+        self.content = "The quick brown fox jumps over the lazy dog. ".chars().cycle().take(bytes).collect();
     }
 
     pub fn next(&mut self, room: &str) -> String {
         self.count += 1;
-        let Self {
-            content,
-            run,
-            count,
-            ..
-        } = self;
+        let Self { content, run, count, .. } = self;
         match self.dialect {
             Dialect::SocketIo => format!(r#"421["send","{room}","{content}"]"#),
             Dialect::Lark | Dialect::Bare => format!(
@@ -201,21 +179,16 @@ mod tests {
 
     #[test]
     fn lark_type_is_the_envelopes_own() {
-        let frame = br#"{"v":1,"id":"x","type":"message.new","ts":1,"data":{"content":"\"type\":\"error\"","type":"text"}}"#;
+        let frame =
+            br#"{"v":1,"id":"x","type":"message.new","ts":1,"data":{"content":"\"type\":\"error\"","type":"text"}}"#;
         assert_eq!(lark_type(frame), b"message.new");
         assert_eq!(Dialect::Lark.meaning(frame), Meaning::Delivery);
     }
 
     #[test]
     fn lark_refusals_are_seen() {
-        assert_eq!(
-            Dialect::Lark.meaning(br#"{"type":"auth.fail"}"#),
-            Meaning::Refusal
-        );
-        assert_eq!(
-            Dialect::Lark.meaning(br#"{"type":"error"}"#),
-            Meaning::Refusal
-        );
+        assert_eq!(Dialect::Lark.meaning(br#"{"type":"auth.fail"}"#), Meaning::Refusal);
+        assert_eq!(Dialect::Lark.meaning(br#"{"type":"error"}"#), Meaning::Refusal);
         assert_eq!(Dialect::Lark.meaning(b"{}"), Meaning::Other);
     }
 

@@ -19,48 +19,28 @@ pub fn gather(peer: &Peer, scratch: &Path) -> Vec<(&'static str, String)> {
     vec![
         ("date", date_utc()),
         ("commit", commit()),
-        (
-            "processor",
-            format!(
-                "{}, {} cores",
-                proc_field("/proc/cpuinfo", "model name"),
-                machine_cores().unwrap_or(0)
-            ),
-        ),
+        ("processor", format!("{}, {} cores", proc_field("/proc/cpuinfo", "model name"), machine_cores().unwrap_or(0))),
         ("memory", memory()),
         (
             "kernel",
-            fs::read_to_string("/proc/sys/kernel/osrelease")
-                .map_or_else(|_| "?".to_owned(), |t| t.trim().to_owned()),
+            fs::read_to_string("/proc/sys/kernel/osrelease").map_or_else(|_| "?".to_owned(), |t| t.trim().to_owned()),
         ),
         ("disk", sync_latency(scratch)),
-        (
-            "SQLite of the bare measurement",
-            sqlite::version().to_owned(),
-        ),
+        ("SQLite of the bare measurement", sqlite::version().to_owned()),
         ("peer", peer),
-        (
-            "pinning",
-            "server on core 0, load generator on core 1".to_owned(),
-        ),
+        ("pinning", "server on core 0, load generator on core 1".to_owned()),
     ]
 }
 
 fn proc_field(path: &str, name: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(name))
-        .and_then(|line| line.split_once(':'));
+    let line = text.lines().find(|line| line.starts_with(name)).and_then(|line| line.split_once(':'));
     line.map_or_else(|| "?".to_owned(), |(_, value)| value.trim().to_owned())
 }
 
 fn memory() -> String {
     let total = proc_field("/proc/meminfo", "MemTotal");
-    let kib: Option<u64> = total
-        .split(' ')
-        .next()
-        .and_then(|number| number.parse().ok());
+    let kib: Option<u64> = total.split(' ').next().and_then(|number| number.parse().ok());
     kib.map_or(total, |kib| format!("{} GiB", kib / 1024 / 1024))
 }
 
@@ -77,13 +57,8 @@ fn commit() -> String {
         return "unknown".to_owned();
     };
     let head = String::from_utf8_lossy(&head.stdout).trim().to_owned();
-    let changed = git(&["status", "--porcelain", "--", "../crates"])
-        .is_some_and(|status| !status.stdout.is_empty());
-    if changed {
-        format!("{head} with uncommitted changes")
-    } else {
-        head
-    }
+    let changed = git(&["status", "--porcelain", "--", "../crates"]).is_some_and(|status| !status.stdout.is_empty());
+    if changed { format!("{head} with uncommitted changes") } else { head }
 }
 
 /// Durable numbers depend on the disk more than on anything else.
@@ -102,33 +77,21 @@ fn sync_latency(scratch: &Path) -> String {
     measure().map_or_else(
         |error| format!("fdatasync failed: {error}"),
         |spread| {
-            format!(
-                "4 KiB write and fdatasync: p50 {:.2} ms, p99 {:.2} ms",
-                spread.p50_us / 1e3,
-                spread.p99_us / 1e3
-            )
+            format!("4 KiB write and fdatasync: p50 {:.2} ms, p99 {:.2} ms", spread.p50_us / 1e3, spread.p99_us / 1e3)
         },
     )
 }
 
 fn date_utc() -> String {
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = civil_date(seconds / 86_400);
     let minutes = seconds % 86_400 / 60;
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02} UTC",
-        minutes / 60,
-        minutes % 60
-    )
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
 /// The Gregorian date so many days after 1970-01-01, counted forward year by year and month by month.
 fn civil_date(mut days: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;
     while days >= 365 + u64::from(is_leap(year)) {
         days -= 365 + u64::from(is_leap(year));

@@ -39,14 +39,8 @@ impl Frame<'_> {
 pub fn parse(bytes: &[u8]) -> Option<(Frame<'_>, usize)> {
     let (&first, &second) = (bytes.first()?, bytes.get(1)?);
     let (length, mut at) = match second & 0x7F {
-        126 => (
-            u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?) as usize,
-            4,
-        ),
-        127 => (
-            u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?) as usize,
-            10,
-        ),
+        126 => (u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?) as usize, 4),
+        127 => (u64::from_be_bytes(bytes.get(2..10)?.try_into().ok()?) as usize, 10),
         short => (short as usize, 2),
     };
     let mask = if second & 0x80 != 0 {
@@ -59,14 +53,7 @@ pub fn parse(bytes: &[u8]) -> Option<(Frame<'_>, usize)> {
     let end = at.checked_add(length)?;
     let payload = bytes.get(at..end)?;
     let opcode = first & 0x0F;
-    Some((
-        Frame {
-            opcode,
-            payload,
-            mask,
-        },
-        end,
-    ))
+    Some((Frame { opcode, payload, mask }, end))
 }
 
 /// Appends a frame as a client must send it: masked.
@@ -156,10 +143,7 @@ pub fn read_some(stream: &TcpStream, reader: &mut FrameReader, buffer: &mut [u8]
     let mut stream = stream;
     match stream.read(&mut buffer[carried..]) {
         Ok(0) => Got::End,
-        Ok(n) => Got::Bytes {
-            filled: carried + n,
-            more: carried + n == buffer.len(),
-        },
+        Ok(n) => Got::Bytes { filled: carried + n, more: carried + n == buffer.len() },
         Err(error) if is_retry(&error) => {
             reader.keep(&buffer[..carried]);
             Got::Nothing
@@ -169,10 +153,7 @@ pub fn read_some(stream: &TcpStream, reader: &mut FrameReader, buffer: &mut [u8]
 }
 
 pub fn is_retry(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 #[cfg(test)]
@@ -190,18 +171,13 @@ mod tests {
                 seen.push((frame.opcode, frame.unmasked()));
             });
         }
-        assert!(
-            reader.carry.is_empty(),
-            "a whole stream leaves nothing behind"
-        );
+        assert!(reader.carry.is_empty(), "a whole stream leaves nothing behind");
         seen
     }
 
     fn sample_payloads() -> Vec<Vec<u8>> {
         // Both sides of each change of header size.
-        [0, 1, 125, 126, 127, 65_535, 65_536, 70_000]
-            .map(|n| (0..n).map(|i| i as u8).collect())
-            .to_vec()
+        [0, 1, 125, 126, 127, 65_535, 65_536, 70_000].map(|n| (0..n).map(|i| i as u8).collect()).to_vec()
     }
 
     #[test]
@@ -214,11 +190,7 @@ mod tests {
         for piece in [1, 2, 3, 7, 1_000, 65_537, BUFFER_BYTES / 2] {
             let seen = frames_in_pieces(&stream, piece);
             assert_eq!(seen.len(), payloads.len(), "pieces of {piece}");
-            assert!(
-                seen.iter()
-                    .zip(&payloads)
-                    .all(|((opcode, got), sent)| *opcode == TEXT && got == sent)
-            );
+            assert!(seen.iter().zip(&payloads).all(|((opcode, got), sent)| *opcode == TEXT && got == sent));
         }
     }
 

@@ -25,10 +25,7 @@ pub struct Response {
 
 impl Client {
     pub fn new(address: SocketAddr) -> Self {
-        Self {
-            address,
-            connection: None,
-        }
+        Self { address, connection: None }
     }
 
     pub fn post(&mut self, path: &str, token: &str, body: &Value) -> Result<Value> {
@@ -48,10 +45,7 @@ impl Client {
                 }
                 429 => std::thread::sleep(Duration::from_secs(response.retry_after.unwrap_or(1))),
                 status => {
-                    bail!(
-                        "{method} {path} answered {status}: {}",
-                        String::from_utf8_lossy(&response.body)
-                    )
+                    bail!("{method} {path} answered {status}: {}", String::from_utf8_lossy(&response.body))
                 }
             }
         }
@@ -59,13 +53,7 @@ impl Client {
     }
 
     /// One request; a connection that the server has closed meanwhile is opened anew, once.
-    pub fn request(
-        &mut self,
-        method: &str,
-        path: &str,
-        token: &str,
-        body: &str,
-    ) -> Result<Response> {
+    pub fn request(&mut self, method: &str, path: &str, token: &str, body: &str) -> Result<Response> {
         let reused = self.connection.is_some();
         match self.exchange(method, path, token, body) {
             Err(_) if reused => {
@@ -81,11 +69,7 @@ impl Client {
             Some(connection) => connection,
             None => BufReader::new(connect(self.address)?),
         };
-        let authorization = if token.is_empty() {
-            String::new()
-        } else {
-            format!("Authorization: Bearer {token}\r\n")
-        };
+        let authorization = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Type: application/json\r\n\
              Content-Length: {}\r\n\r\n{body}",
@@ -110,17 +94,8 @@ fn connect(address: SocketAddr) -> Result<TcpStream> {
 
 fn read_response(reader: &mut impl BufRead) -> Result<Response> {
     let status_line = read_line(reader)?;
-    let status = status_line
-        .split(' ')
-        .nth(1)
-        .and_then(|code| code.parse().ok())
-        .context("no HTTP status line")?;
-    let mut response = Response {
-        status,
-        body: Vec::new(),
-        retry_after: None,
-        closes: false,
-    };
+    let status = status_line.split(' ').nth(1).and_then(|code| code.parse().ok()).context("no HTTP status line")?;
+    let mut response = Response { status, body: Vec::new(), retry_after: None, closes: false };
     let (mut length, mut chunked) = (0, false);
     loop {
         let line = read_line(reader)?;
@@ -136,19 +111,14 @@ fn read_response(reader: &mut impl BufRead) -> Result<Response> {
             _ => {}
         }
     }
-    response.body = if chunked {
-        read_chunks(reader)?
-    } else {
-        read_exactly(reader, length)?
-    };
+    response.body = if chunked { read_chunks(reader)? } else { read_exactly(reader, length)? };
     Ok(response)
 }
 
 fn read_chunks(reader: &mut impl BufRead) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
-        let length =
-            usize::from_str_radix(read_line(reader)?.trim(), 16).context("bad chunk length")?;
+        let length = usize::from_str_radix(read_line(reader)?.trim(), 16).context("bad chunk length")?;
         body.extend(read_exactly(reader, length)?);
         read_line(reader)?;
         if length == 0 {
@@ -177,13 +147,9 @@ mod tests {
 
     #[test]
     fn response_with_a_length_is_read_to_its_end_and_no_further() {
-        let mut bytes =
-            &b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\nRetry-After: 3\r\n\r\n{}rest"[..];
+        let mut bytes = &b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\nRetry-After: 3\r\n\r\n{}rest"[..];
         let response = read_response(&mut bytes).expect("a response");
-        assert_eq!(
-            (response.status, response.body.as_slice()),
-            (201, &b"{}"[..])
-        );
+        assert_eq!((response.status, response.body.as_slice()), (201, &b"{}"[..]));
         assert_eq!((response.retry_after, response.closes), (Some(3), false));
         assert_eq!(bytes, b"rest");
     }

@@ -43,12 +43,7 @@ impl Hub {
         let start = Instant::now();
         let mut process = Managed::start("`moot serve`", &mut command, SERVER_CORE)?;
         process.discard_output();
-        let mut hub = Self {
-            process,
-            address,
-            ready_after: Duration::ZERO,
-            rest: Client::new(address),
-        };
+        let mut hub = Self { process, address, ready_after: Duration::ZERO, rest: Client::new(address) };
         while !hub.is_ready() {
             if hub.process.has_ended() {
                 bail!("`moot serve` ended before it was ready; its log is above");
@@ -67,68 +62,39 @@ impl Hub {
     }
 
     fn is_ready(&mut self) -> bool {
-        self.rest
-            .request("GET", "/readyz", "", "")
-            .is_ok_and(|response| response.status == 200)
+        self.rest.request("GET", "/readyz", "", "").is_ok_and(|response| response.status == 200)
     }
 
     pub fn register_owner(&mut self) -> Result<Owner> {
         let body = json!({ "email": "owner@bench.test", "password": PASSWORD, "name": "owner" });
         let answer = self.rest.post("/v1/auth/register", "", &body)?;
-        let member = Member {
-            id: text(&answer, "member_id")?,
-            token: text(&answer, "token")?,
-        };
-        Ok(Owner {
-            member,
-            workspace: text(&answer, "workspace_id")?,
-        })
+        let member = Member { id: text(&answer, "member_id")?, token: text(&answer, "token")? };
+        Ok(Owner { member, workspace: text(&answer, "workspace_id")? })
     }
 
     /// People are few, because each password is hashed slowly on purpose.
     pub fn add_human(&mut self, owner: &Owner, name: &str) -> Result<Member> {
         let email = format!("{name}@bench.test");
         let body = json!({ "name": name, "type": "human", "email": email, "password": PASSWORD });
-        let member = self
-            .rest
-            .post(&owner.path("members"), &owner.member.token, &body)?;
+        let member = self.rest.post(&owner.path("members"), &owner.member.token, &body)?;
         let login = json!({ "email": email, "password": PASSWORD });
         let answer = self.rest.post("/v1/auth/login", "", &login)?;
-        Ok(Member {
-            id: member_id(&member)?,
-            token: text(&answer, "token")?,
-        })
+        Ok(Member { id: member_id(&member)?, token: text(&answer, "token")? })
     }
 
     pub fn add_agent(&mut self, owner: &Owner, name: &str) -> Result<Member> {
         let body = json!({ "name": name, "type": "agent" });
-        let member = self
-            .rest
-            .post(&owner.path("members"), &owner.member.token, &body)?;
-        Ok(Member {
-            id: member_id(&member)?,
-            token: text(&member, "api_key")?,
-        })
+        let member = self.rest.post(&owner.path("members"), &owner.member.token, &body)?;
+        Ok(Member { id: member_id(&member)?, token: text(&member, "api_key")? })
     }
 
     /// A channel made by `creator`, with these members besides.
-    pub fn add_channel(
-        &mut self,
-        owner: &Owner,
-        creator: &Member,
-        name: &str,
-        others: &[Member],
-    ) -> Result<String> {
-        let channel = self.rest.post(
-            &owner.path("channels"),
-            &creator.token,
-            &json!({ "name": name }),
-        )?;
+    pub fn add_channel(&mut self, owner: &Owner, creator: &Member, name: &str, others: &[Member]) -> Result<String> {
+        let channel = self.rest.post(&owner.path("channels"), &creator.token, &json!({ "name": name }))?;
         let id = text(&channel, "id")?;
         let path = owner.path(&format!("channels/{id}/members"));
         for other in others {
-            self.rest
-                .post(&path, &creator.token, &json!({ "member_id": other.id }))?;
+            self.rest.post(&path, &creator.token, &json!({ "member_id": other.id }))?;
         }
         Ok(id)
     }
@@ -170,10 +136,7 @@ fn free_port() -> Result<u16> {
 }
 
 fn text(value: &Value, key: &str) -> Result<String> {
-    value[key]
-        .as_str()
-        .map(str::to_owned)
-        .with_context(|| format!("no `{key}` in {value}"))
+    value[key].as_str().map(str::to_owned).with_context(|| format!("no `{key}` in {value}"))
 }
 
 fn member_id(value: &Value) -> Result<String> {
@@ -188,9 +151,6 @@ pub fn find_binary(given: Option<&str>) -> Result<PathBuf> {
     };
     match path.canonicalize() {
         Ok(path) => Ok(path),
-        Err(_) => bail!(
-            "there is no hub at {}\nhint: cargo build --release -p folkmoot-server",
-            path.display()
-        ),
+        Err(_) => bail!("there is no hub at {}\nhint: cargo build --release -p folkmoot-server", path.display()),
     }
 }

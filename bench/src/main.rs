@@ -36,15 +36,12 @@ fn dispatch(args: &[&str]) -> Result<()> {
         ["run", options @ ..] => run::suite(&run::Options::parse(options)?),
         ["load", dialect, address, pid] => load::serve(
             dialect::Dialect::from_name(dialect)?,
-            address
-                .parse()
-                .context("the address is no socket address")?,
+            address.parse().context("the address is no socket address")?,
             pid.parse().context("the process id is no number")?,
         ),
-        ["bare", bytes, coalesce] => bare::serve(
-            bytes.parse().context("the payload size is no number")?,
-            *coalesce == "true",
-        ),
+        ["bare", bytes, coalesce] => {
+            bare::serve(bytes.parse().context("the payload size is no number")?, *coalesce == "true")
+        }
         _ => bail!("{USAGE}"),
     }
 }

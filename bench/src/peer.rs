@@ -29,10 +29,7 @@ impl Peer {
             return Ok(None);
         };
         let mut command = Command::new("node");
-        command
-            .arg("server.js")
-            .current_dir(folder)
-            .env("NODE_ENV", "production");
+        command.arg("server.js").current_dir(folder).env("NODE_ENV", "production");
         let mut process = Managed::start("the peer", &mut command, SERVER_CORE)?;
         let port = listening_port(&mut process)?;
         Ok(Some((process, port)))
@@ -54,13 +51,7 @@ fn install(folder: &Path) -> Result<String> {
         }
     }
     let package: serde_json::Value = serde_json::from_slice(&std::fs::read(modules)?)?;
-    let node = Command::new("node")
-        .arg("--version")
-        .output()
-        .context("node cannot be started")?;
+    let node = Command::new("node").arg("--version").output().context("node cannot be started")?;
     let node = String::from_utf8_lossy(&node.stdout).trim().to_owned();
-    Ok(format!(
-        "socket.io {} on node {node}",
-        package["version"].as_str().unwrap_or("?")
-    ))
+    Ok(format!("socket.io {} on node {node}", package["version"].as_str().unwrap_or("?")))
 }

@@ -29,16 +29,10 @@ impl Managed {
     /// Starts the command on one core; standard input and output are pipes to us.
     pub fn start(name: &'static str, command: &mut Command, core: usize) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child =
-            pinned_spawn(command, core).with_context(|| format!("cannot start {name}"))?;
+        let mut child = pinned_spawn(command, core).with_context(|| format!("cannot start {name}"))?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().map(BufReader::new);
-        Ok(Self {
-            name,
-            child,
-            stdin,
-            stdout,
-        })
+        Ok(Self { name, child, stdin, stdout })
     }
 
     pub fn pid(&self) -> u32 {
@@ -119,21 +113,13 @@ pub fn pin_this_thread(core: usize) -> Result<()> {
 /// All cores of the machine, whatever this thread is pinned to.
 pub fn machine_cores() -> Option<usize> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    Some(
-        text.lines()
-            .filter(|line| line.starts_with("processor"))
-            .count(),
-    )
-    .filter(|&n| n > 0)
+    Some(text.lines().filter(|line| line.starts_with("processor")).count()).filter(|&n| n > 0)
 }
 
 /// Ten thousand sockets need as many descriptors on either side; children inherit the limit.
 pub fn raise_file_limit() {
     let limit = rustix::process::getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     // Without it the idle scenario fails with the kernel's own message, which names the remedy.
     let _ = rustix::process::setrlimit(Resource::Nofile, raised);
 }
@@ -150,24 +136,18 @@ pub struct CpuSample {
 impl CpuSample {
     pub fn of(pid: u32) -> Result<Self> {
         let proc = Path::new("/proc").join(pid.to_string());
-        let stat =
-            fs::read_to_string(proc.join("stat")).context("the measured process has ended")?;
+        let stat = fs::read_to_string(proc.join("stat")).context("the measured process has ended")?;
         let mut nanos_by_thread = BTreeMap::new();
         for task in fs::read_dir(proc.join("task"))? {
             let task = task?;
             let thread: Option<u32> = task.file_name().to_str().and_then(|name| name.parse().ok());
             // A thread may end between the listing and the reading.
-            let nanos = fs::read_to_string(task.path().join("schedstat"))
-                .ok()
-                .and_then(|text| first_number(&text));
+            let nanos = fs::read_to_string(task.path().join("schedstat")).ok().and_then(|text| first_number(&text));
             if let (Some(thread), Some(nanos)) = (thread, nanos) {
                 nanos_by_thread.insert(thread, nanos);
             }
         }
-        Ok(Self {
-            nanos_by_thread,
-            ticks_nanos: stat_nanos(&stat).context("unreadable /proc stat line")?,
-        })
+        Ok(Self { nanos_by_thread, ticks_nanos: stat_nanos(&stat).context("unreadable /proc stat line")? })
     }
 
     /// Seconds of CPU used between an earlier sample and this one.
@@ -175,20 +155,11 @@ impl CpuSample {
         let exact: u64 = self
             .nanos_by_thread
             .iter()
-            .map(|(thread, nanos)| {
-                nanos.saturating_sub(*earlier.nanos_by_thread.get(thread).unwrap_or(&0))
-            })
+            .map(|(thread, nanos)| nanos.saturating_sub(*earlier.nanos_by_thread.get(thread).unwrap_or(&0)))
             .sum();
-        let some_ended = earlier
-            .nanos_by_thread
-            .keys()
-            .any(|thread| !self.nanos_by_thread.contains_key(thread));
+        let some_ended = earlier.nanos_by_thread.keys().any(|thread| !self.nanos_by_thread.contains_key(thread));
         let by_ticks = self.ticks_nanos.saturating_sub(earlier.ticks_nanos);
-        let nanos = if some_ended {
-            exact.max(by_ticks)
-        } else {
-            exact
-        };
+        let nanos = if some_ended { exact.max(by_ticks) } else { exact };
         nanos as f64 / 1e9
     }
 }
@@ -209,8 +180,7 @@ fn stat_nanos(stat: &str) -> Option<u64> {
 
 /// Resident memory in bytes.
 pub fn resident_bytes(pid: u32) -> Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))
-        .context("the measured process has ended")?;
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).context("the measured process has ended")?;
     status
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))
@@ -236,10 +206,7 @@ mod tests {
             ticks_nanos,
         };
         let before = sample(&[(1, 1_000_000_000), (2, 500_000_000)], 1_500_000_000);
-        let with_new = sample(
-            &[(1, 1_250_000_000), (2, 500_000_000), (3, 250_000_000)],
-            2_000_000_000,
-        );
+        let with_new = sample(&[(1, 1_250_000_000), (2, 500_000_000), (3, 250_000_000)], 2_000_000_000);
         assert_eq!(with_new.seconds_since(&before), 0.5);
         let with_ended = sample(&[(1, 1_250_000_000)], 2_500_000_000);
         assert_eq!(with_ended.seconds_since(&before), 1.0);

@@ -25,14 +25,7 @@ pub enum Bar {
 
 impl Row {
     pub fn new(what: impl Into<String>, unit: &'static str, hub: f64) -> Self {
-        Self {
-            what: what.into(),
-            unit,
-            hub,
-            against: None,
-            peer: None,
-            bar: None,
-        }
+        Self { what: what.into(), unit, hub, against: None, peer: None, bar: None }
     }
 
     pub fn against(mut self, value: f64) -> Self {
@@ -67,10 +60,7 @@ impl Row {
 
     fn cells(&self) -> [String; 8] {
         let optional = |value: Option<f64>| value.map_or_else(String::new, number);
-        let peer_ratio = self
-            .peer
-            .zip(self.against)
-            .map(|(peer, against)| peer / against);
+        let peer_ratio = self.peer.zip(self.against).map(|(peer, against)| peer / against);
         [
             self.what.clone(),
             self.unit.to_owned(),
@@ -82,23 +72,12 @@ impl Row {
                 None => number(peer),
             }),
             self.bar.map_or_else(String::new, bar_text),
-            self.met()
-                .map_or("", |met| if met { "yes" } else { "NO" })
-                .to_owned(),
+            self.met().map_or("", |met| if met { "yes" } else { "NO" }).to_owned(),
         ]
     }
 }
 
-const HEADINGS: [&str; 8] = [
-    "what",
-    "unit",
-    "hub",
-    "against",
-    "ratio",
-    "peer (ratio)",
-    "bar",
-    "met",
-];
+const HEADINGS: [&str; 8] = ["what", "unit", "hub", "against", "ratio", "peer (ratio)", "bar", "met"];
 
 fn bar_text(bar: Bar) -> String {
     match bar {
@@ -137,24 +116,13 @@ fn grouped(value: i64) -> String {
 
 /// A Markdown table with its columns aligned, so that it reads on a terminal too.
 pub fn table(rows: &[Row]) -> String {
-    let lines: Vec<[String; 8]> = std::iter::once(HEADINGS.map(str::to_owned))
-        .chain(rows.iter().map(Row::cells))
-        .collect();
-    let width = |column: usize| {
-        lines
-            .iter()
-            .map(|line| line[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
+    let lines: Vec<[String; 8]> =
+        std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(Row::cells)).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
     let mut text = String::new();
     for (index, line) in lines.iter().enumerate() {
-        let cells: Vec<String> = line
-            .iter()
-            .zip(&widths)
-            .map(|(cell, &width)| format!("{cell:width$}"))
-            .collect();
+        let cells: Vec<String> = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
         if index == 0 {
             let rules: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
@@ -166,23 +134,11 @@ pub fn table(rows: &[Row]) -> String {
 
 /// One sentence on the bars.
 pub fn verdict(rows: &[Row]) -> String {
-    let with_bar = rows
-        .iter()
-        .filter_map(|row| row.met().map(|met| (row, met)))
-        .collect::<Vec<_>>();
-    let missed: Vec<&str> = with_bar
-        .iter()
-        .filter(|(_, met)| !met)
-        .map(|(row, _)| row.what.as_str())
-        .collect();
+    let with_bar = rows.iter().filter_map(|row| row.met().map(|met| (row, met))).collect::<Vec<_>>();
+    let missed: Vec<&str> = with_bar.iter().filter(|(_, met)| !met).map(|(row, _)| row.what.as_str()).collect();
     match missed.as_slice() {
         [] => format!("All {} bars that were measured are met.", with_bar.len()),
-        _ => format!(
-            "{} of {} bars are missed: {}.",
-            missed.len(),
-            with_bar.len(),
-            missed.join("; ")
-        ),
+        _ => format!("{} of {} bars are missed: {}.", missed.len(), with_bar.len(), missed.join("; ")),
     }
 }
 
@@ -199,7 +155,9 @@ impl Results {
     pub fn markdown(&self) -> String {
         let mut text = String::from("# Bench results\n\n");
         if self.quick {
-            text.push_str("**Quick run**: short measurements and a smaller database; `make bench` gives the real ones.\n\n");
+            text.push_str(
+                "**Quick run**: short measurements and a smaller database; `make bench` gives the real ones.\n\n",
+            );
         }
         for (name, value) in &self.facts {
             let _ = writeln!(text, "- {name}: {value}");
@@ -224,9 +182,7 @@ mod tests {
 
     #[test]
     fn numbers_keep_about_three_digits() {
-        let shown: Vec<String> = [0.1234, 1.234, 12.34, 123.4, 1_234_567.0, f64::NAN]
-            .map(number)
-            .to_vec();
+        let shown: Vec<String> = [0.1234, 1.234, 12.34, 123.4, 1_234_567.0, f64::NAN].map(number).to_vec();
         assert_eq!(shown, ["0.123", "1.23", "12.3", "123", "1,234,567", "–"]);
     }
 
@@ -243,23 +199,14 @@ mod tests {
 
     #[test]
     fn unmeasured_ratio_meets_no_bar() {
-        assert_eq!(
-            Row::new("x", "s", 1.0).bar(Bar::RatioAtMost(2.0)).met(),
-            Some(false)
-        );
+        assert_eq!(Row::new("x", "s", 1.0).bar(Bar::RatioAtMost(2.0)).met(), Some(false));
         assert_eq!(Row::new("x", "s", 1.0).met(), None);
     }
 
     #[test]
     fn verdict_names_what_is_missed() {
-        let rows = [
-            Row::new("good", "s", 1.0).bar(Bar::AtMost(2.0)),
-            Row::new("bad", "s", 3.0).bar(Bar::AtMost(2.0)),
-        ];
+        let rows = [Row::new("good", "s", 1.0).bar(Bar::AtMost(2.0)), Row::new("bad", "s", 3.0).bar(Bar::AtMost(2.0))];
         assert_eq!(verdict(&rows), "1 of 2 bars are missed: bad.");
-        assert_eq!(
-            verdict(&rows[..1]),
-            "All 1 bars that were measured are met."
-        );
+        assert_eq!(verdict(&rows[..1]), "All 1 bars that were measured are met.");
     }
 }

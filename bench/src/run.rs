@@ -35,15 +35,8 @@ impl Options {
             }
         }
         let known: Vec<&str> = scenario::ALL.iter().map(|(name, _)| *name).collect();
-        match options
-            .only
-            .iter()
-            .find(|name| !known.contains(&name.as_str()))
-        {
-            Some(name) => bail!(
-                "unknown scenario `{name}`\nhint: the scenarios are {}",
-                known.join(", ")
-            ),
+        match options.only.iter().find(|name| !known.contains(&name.as_str())) {
+            Some(name) => bail!("unknown scenario `{name}`\nhint: the scenarios are {}", known.join(", ")),
             None => Ok(options),
         }
     }
@@ -61,9 +54,7 @@ pub fn suite(options: &Options) -> Result<()> {
     // Beside the sources rather than in a folder for temporary files, which may be memory and not disk.
     let target = bench_folder.join("target");
     std::fs::create_dir_all(&target)?;
-    let scratch = tempfile::Builder::new()
-        .prefix("run-")
-        .tempdir_in(&target)?;
+    let scratch = tempfile::Builder::new().prefix("run-").tempdir_in(&target)?;
     let peer = Peer::find(bench_folder);
     let facts = facts::gather(&peer, scratch.path());
     let mut suite = Suite {
@@ -76,30 +67,16 @@ pub fn suite(options: &Options) -> Result<()> {
     };
     let start = Instant::now();
     let failures = run_scenarios(&mut suite, options);
-    let Suite {
-        rows, mut notes, ..
-    } = suite;
-    notes.push(format!(
-        "the run took {:.0} s",
-        start.elapsed().as_secs_f64()
-    ));
-    let results = Results {
-        quick: options.quick,
-        facts,
-        rows,
-        notes,
-        failures,
-    };
+    let Suite { rows, mut notes, .. } = suite;
+    notes.push(format!("the run took {:.0} s", start.elapsed().as_secs_f64()));
+    let results = Results { quick: options.quick, facts, rows, notes, failures };
     finish(&results, options, bench_folder)
 }
 
 /// A scenario that fails leaves a gap, and the others still run.
 fn run_scenarios(suite: &mut Suite, options: &Options) -> Vec<String> {
     let mut failures = Vec::new();
-    for (name, scenario) in scenario::ALL
-        .into_iter()
-        .filter(|(name, _)| options.wants(name))
-    {
+    for (name, scenario) in scenario::ALL.into_iter().filter(|(name, _)| options.wants(name)) {
         eprintln!("{name} …");
         if let Err(error) = scenario(suite) {
             eprintln!("  failed: {error:#}");
@@ -120,8 +97,7 @@ fn finish(results: &Results, options: &Options, bench_folder: &Path) -> Result<(
     print_rows(&results.rows);
     results.notes.iter().for_each(|note| println!("- {note}"));
     if options.only.is_empty() {
-        std::fs::write(bench_folder.join("RESULTS.md"), results.markdown())
-            .context("cannot write RESULTS.md")?;
+        std::fs::write(bench_folder.join("RESULTS.md"), results.markdown()).context("cannot write RESULTS.md")?;
         println!("\nwritten to bench/RESULTS.md");
     } else {
         println!("\nRESULTS.md is left as it was, because this was not the whole suite");
@@ -142,14 +118,8 @@ mod tests {
 
     #[test]
     fn options_name_scenarios_and_the_binary() {
-        let options =
-            Options::parse(&["--quick", "--only", "idle,storm", "--moot", "x"]).expect("options");
-        assert!(
-            options.quick
-                && options.wants("idle")
-                && options.wants("storm")
-                && !options.wants("growth")
-        );
+        let options = Options::parse(&["--quick", "--only", "idle,storm", "--moot", "x"]).expect("options");
+        assert!(options.quick && options.wants("idle") && options.wants("storm") && !options.wants("growth"));
         assert_eq!(options.moot.as_deref(), Some("x"));
         assert!(Options::parse(&[]).expect("options").wants("growth"));
     }

@@ -34,12 +34,8 @@ pub fn measure(folder: &Path, senders: usize, duration: Duration) -> Result<Outc
     let outcome = std::thread::scope(|scope| {
         let writer = scope.spawn(move || write_all(connection, &waiting, &done));
         let driver = scope.spawn(move || drive(senders, duration, &requests, &acknowledgements));
-        let outcome = driver
-            .join()
-            .map_err(|_| anyhow!("the driver thread panicked"))?;
-        writer
-            .join()
-            .map_err(|_| anyhow!("the writer thread panicked"))??;
+        let outcome = driver.join().map_err(|_| anyhow!("the driver thread panicked"))?;
+        writer.join().map_err(|_| anyhow!("the writer thread panicked"))??;
         outcome
     });
     for suffix in ["", "-wal", "-shm"] {
@@ -61,11 +57,7 @@ fn open(path: &Path) -> Result<Connection> {
 }
 
 /// Takes everything that waits, commits it together, says so with one answer.
-fn write_all(
-    mut connection: Connection,
-    waiting: &Receiver<usize>,
-    done: &Sender<Vec<usize>>,
-) -> Result<()> {
+fn write_all(mut connection: Connection, waiting: &Receiver<usize>, done: &Sender<Vec<usize>>) -> Result<()> {
     process::pin_this_thread(SERVER_CORE)?;
     let body = "x".repeat(TEXT_BYTES);
     let mut count: i64 = 0;
@@ -74,16 +66,10 @@ fn write_all(
         batch.extend(waiting.try_iter());
         let transaction = connection.transaction()?;
         {
-            let mut insert =
-                transaction.prepare_cached("insert into message values (?1, ?2, ?3, ?4)")?;
+            let mut insert = transaction.prepare_cached("insert into message values (?1, ?2, ?3, ?4)")?;
             for &sender in &batch {
                 count += 1;
-                insert.execute(params![
-                    format!("msg_{count:026}"),
-                    sender as i64,
-                    count,
-                    body
-                ])?;
+                insert.execute(params![format!("msg_{count:026}"), sender as i64, count, body])?;
             }
         }
         transaction.commit()?;
@@ -94,12 +80,7 @@ fn write_all(
     Ok(())
 }
 
-fn drive(
-    senders: usize,
-    duration: Duration,
-    requests: &Sender<usize>,
-    done: &Receiver<Vec<usize>>,
-) -> Result<Outcome> {
+fn drive(senders: usize, duration: Duration, requests: &Sender<usize>, done: &Receiver<Vec<usize>>) -> Result<Outcome> {
     process::pin_this_thread(LOAD_CORE)?;
     let start = Instant::now();
     let mut sent_at = vec![start; senders];
@@ -116,10 +97,7 @@ fn drive(
         }
     }
     let per_second = latencies.len() as f64 / start.elapsed().as_secs_f64();
-    Ok(Outcome {
-        per_second,
-        latency: Spread::of_nanos(&mut latencies),
-    })
+    Ok(Outcome { per_second, latency: Spread::of_nanos(&mut latencies) })
 }
 
 #[cfg(test)]
@@ -132,9 +110,6 @@ mod tests {
         let outcome = measure(folder.path(), 4, Duration::from_millis(50)).expect("an outcome");
         assert!(outcome.per_second > 0.0);
         assert!(outcome.latency.count >= 4);
-        assert_eq!(
-            std::fs::read_dir(folder.path()).expect("a listing").count(),
-            0
-        );
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a listing").count(), 0);
     }
 }

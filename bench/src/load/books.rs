@@ -47,24 +47,14 @@ impl Books {
             frame::PING => connection.queue(frame::PONG, frame.payload),
             frame::CLOSE => {
                 let reason = frame.payload.get(2..).unwrap_or_default();
-                self.refuse(format!(
-                    "closed by the server: {}",
-                    String::from_utf8_lossy(reason)
-                ));
+                self.refuse(format!("closed by the server: {}", String::from_utf8_lossy(reason)));
             }
             frame::TEXT => self.on_text(dialect, connection, index, now, frame.payload),
             _ => {}
         }
     }
 
-    fn on_text(
-        &mut self,
-        dialect: Dialect,
-        connection: &mut Connection,
-        index: usize,
-        now: Instant,
-        payload: &[u8],
-    ) {
+    fn on_text(&mut self, dialect: Dialect, connection: &mut Connection, index: usize, now: Instant, payload: &[u8]) {
         let seat = connection.seat;
         let room = &mut self.rooms[seat.room];
         match dialect.meaning(payload) {
@@ -95,15 +85,9 @@ impl Books {
     fn count_other(&mut self, payload: &[u8]) {
         let name = lark_type(payload);
         // Looked up by borrowed text: a login storm brings presence by the million.
-        match std::str::from_utf8(name)
-            .ok()
-            .and_then(|name| self.others.get_mut(name))
-        {
+        match std::str::from_utf8(name).ok().and_then(|name| self.others.get_mut(name)) {
             Some(count) => *count += 1,
-            None => drop(
-                self.others
-                    .insert(String::from_utf8_lossy(name).into_owned(), 1),
-            ),
+            None => drop(self.others.insert(String::from_utf8_lossy(name).into_owned(), 1)),
         }
     }
 

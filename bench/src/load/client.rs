@@ -16,14 +16,8 @@ pub struct LoadProcess {
 impl LoadProcess {
     pub fn start(dialect: Dialect, address: SocketAddr, server_pid: u32) -> Result<Self> {
         let mut command = Process::new(std::env::current_exe()?);
-        command
-            .arg("load")
-            .arg(dialect.name())
-            .arg(address.to_string())
-            .arg(server_pid.to_string());
-        Ok(Self {
-            process: Managed::start("the load generator", &mut command, LOAD_CORE)?,
-        })
+        command.arg("load").arg(dialect.name()).arg(address.to_string()).arg(server_pid.to_string());
+        Ok(Self { process: Managed::start("the load generator", &mut command, LOAD_CORE)? })
     }
 
     pub fn open(&mut self, open: Open) -> Result<Report> {
@@ -34,11 +28,7 @@ impl LoadProcess {
     pub fn drive(&mut self, drive: Drive) -> Result<Report> {
         let report = self.ask(&Command::Drive(drive))?;
         if report.delivered != report.expected {
-            bail!(
-                "{} deliveries arrived where {} were expected",
-                report.delivered,
-                report.expected
-            );
+            bail!("{} deliveries arrived where {} were expected", report.delivered, report.expected);
         }
         Ok(report)
     }
@@ -54,8 +44,7 @@ impl LoadProcess {
     fn ask(&mut self, command: &Command) -> Result<Report> {
         self.process.write_line(&serde_json::to_string(command)?)?;
         let line = self.process.read_line()?;
-        let report: Report =
-            serde_json::from_str(&line).context("unreadable answer of the load generator")?;
+        let report: Report = serde_json::from_str(&line).context("unreadable answer of the load generator")?;
         match report.error {
             Some(error) => bail!("{error}"),
             None => Ok(report),

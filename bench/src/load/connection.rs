@@ -29,8 +29,7 @@ pub struct Connection {
 impl Connection {
     /// On loopback the kernel finishes the handshake by itself, so a blocking connect does not wait for the server.
     pub fn open(address: SocketAddr, seat: Seat) -> Result<Self> {
-        let stream =
-            TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
+        let stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
         Ok(Self {

@@ -54,12 +54,12 @@ impl Engine {
     }
 
     /// Keeps the connections alive until there is a command to read (or the end of commands).
-    pub fn idle_until_command(&mut self) -> Result<bool> {
-        self.command_waits = false;
+    pub fn idle_until_command(&mut self) -> Result<()> {
         while !self.command_waits {
             self.turn(None)?;
         }
-        Ok(true)
+        self.command_waits = false;
+        Ok(())
     }
 
     pub fn open(&mut self, open: Open) -> Result<Report> {
@@ -77,9 +77,7 @@ impl Engine {
             }
             self.turn(Some(Duration::from_millis(100)))?;
             self.check_refusal()?;
-            watch.see(self.books.frames, || {
-                format!("only {} connections got ready", self.books.ready)
-            })?;
+            watch.see(self.books.frames, || format!("only {} connections got ready", self.books.ready))?;
         }
         meter.stop(self)
     }
@@ -106,10 +104,7 @@ impl Engine {
 
     pub fn drive(&mut self, drive: &Drive) -> Result<Report> {
         self.books.start();
-        let rooms = drive
-            .rooms
-            .unwrap_or(usize::MAX)
-            .min(self.books.rooms.len());
+        let rooms = drive.rooms.unwrap_or(usize::MAX).min(self.books.rooms.len());
         if rooms == 0 {
             bail!("no connection is open");
         }
@@ -151,17 +146,14 @@ impl Engine {
         while left > 0 && Instant::now() < end {
             let touched = std::mem::take(&mut self.books.touched);
             for &room in touched.iter().filter(|&&room| room < rooms) {
-                let free = window
-                    .saturating_sub(self.books.rooms[room].in_flight(self.dialect.acknowledges()));
+                let free = window.saturating_sub(self.books.rooms[room].in_flight(self.dialect.acknowledges()));
                 let count = free.min(left);
                 self.send(room, count)?;
                 left -= count;
             }
             self.turn(Some(Duration::from_millis(100)))?;
             self.check_refusal()?;
-            watch.see(self.books.frames, || {
-                "the server has stopped delivering".to_owned()
-            })?;
+            watch.see(self.books.frames, || "the server has stopped delivering".to_owned())?;
         }
         Ok(())
     }
@@ -170,12 +162,7 @@ impl Engine {
     fn wait_for_all(&mut self) -> Result<()> {
         let with_ack = self.dialect.acknowledges();
         let mut watch = Watch::new();
-        while self
-            .books
-            .rooms
-            .iter()
-            .any(|room| room.in_flight(with_ack) > 0)
-        {
+        while self.books.rooms.iter().any(|room| room.in_flight(with_ack) > 0) {
             self.turn(Some(Duration::from_millis(50)))?;
             self.check_refusal()?;
             if watch.see(self.books.frames, String::new).is_err() {
@@ -206,11 +193,7 @@ impl Engine {
         let index = self.connections.len();
         let mut connection = Connection::open(self.address, seat)?;
         self.poller.add(&connection.stream, index as u64)?;
-        connection.queue_raw(
-            self.dialect
-                .upgrade_request(&self.address.to_string())
-                .as_bytes(),
-        );
+        connection.queue_raw(self.dialect.upgrade_request(&self.address.to_string()).as_bytes());
         self.books.rooms[seat.room].seat(index);
         self.connections.push(connection);
         self.flush(index);
@@ -241,14 +224,7 @@ impl Engine {
     }
 
     fn on_readable(&mut self, index: usize) {
-        let Self {
-            connections,
-            books,
-            buffer,
-            dialect,
-            tokens,
-            ..
-        } = self;
+        let Self { connections, books, buffer, dialect, tokens, .. } = self;
         let connection = &mut connections[index];
         loop {
             let mut reader = std::mem::take(&mut connection.reader);
@@ -257,9 +233,7 @@ impl Engine {
                 Got::Bytes { filled, more } => {
                     let now = Instant::now();
                     let bytes = match connection.state {
-                        State::Upgrading => {
-                            upgraded(*dialect, connection, books, tokens, &buffer[..filled])
-                        }
+                        State::Upgrading => upgraded(*dialect, connection, books, tokens, &buffer[..filled]),
                         _ => Some(&buffer[..filled]),
                     };
                     match bytes {
@@ -291,8 +265,7 @@ impl Engine {
         if connection.state != State::Closed {
             connection.state = State::Closed;
             self.books.closed += 1;
-            self.books
-                .refuse(format!("connection {index} was closed by the server"));
+            self.books.refuse(format!("connection {index} was closed by the server"));
             // Level-triggered epoll would report the end for ever.
             self.poller.remove(&connection.stream);
         }
@@ -307,9 +280,7 @@ impl Engine {
                 if wait != connection.waits_to_write {
                     connection.waits_to_write = wait;
                     // Failing means that the connection is gone, which the next read finds out.
-                    let _ = self
-                        .poller
-                        .want_write(&connection.stream, index as u64, wait);
+                    let _ = self.poller.want_write(&connection.stream, index as u64, wait);
                 }
             }
             Err(_) => self.on_end(index),
@@ -338,10 +309,7 @@ fn upgraded<'a>(
     const END: &[u8] = b"\r\n\r\n";
     let head = bytes.windows(END.len()).position(|window| window == END)? + END.len();
     if !bytes.starts_with(b"HTTP/1.1 101") {
-        books.refuse(format!(
-            "the upgrade was refused: {}",
-            String::from_utf8_lossy(&bytes[..head])
-        ));
+        books.refuse(format!("the upgrade was refused: {}", String::from_utf8_lossy(&bytes[..head])));
         return None;
     }
     connection.state = State::Greeting;
@@ -361,10 +329,7 @@ struct Watch {
 
 impl Watch {
     fn new() -> Self {
-        Self {
-            last: 0,
-            since: Instant::now(),
-        }
+        Self { last: 0, since: Instant::now() }
     }
 
     fn see(&mut self, progress: u64, complaint: impl FnOnce() -> String) -> Result<()> {
@@ -388,11 +353,7 @@ struct Meter {
 impl Meter {
     fn start(server_pid: u32) -> Result<Self> {
         let load = CpuSample::of(std::process::id())?;
-        Ok(Self {
-            load,
-            server: CpuSample::of(server_pid)?,
-            start: Instant::now(),
-        })
+        Ok(Self { load, server: CpuSample::of(server_pid)?, start: Instant::now() })
     }
 
     fn stop(self, engine: &mut Engine) -> Result<Report> {

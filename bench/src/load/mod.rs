@@ -28,7 +28,8 @@ pub fn serve(dialect: Dialect, address: SocketAddr, server_pid: u32) -> Result<(
     process::raise_file_limit();
     let mut engine = Engine::new(dialect, address, server_pid)?;
     let mut line = String::new();
-    while engine.idle_until_command()? {
+    loop {
+        engine.idle_until_command()?;
         line.clear();
         if std::io::stdin().lock().read_line(&mut line)? == 0 {
             return Ok(());
@@ -39,20 +40,14 @@ pub fn serve(dialect: Dialect, address: SocketAddr, server_pid: u32) -> Result<(
         stdout.write_all(b"\n")?;
         stdout.flush()?;
     }
-    Ok(())
 }
 
 fn answer(engine: &mut Engine, line: &str) -> Report {
-    let result = serde_json::from_str(line)
-        .map_err(anyhow::Error::from)
-        .and_then(|command| match command {
-            Command::Open(open) => engine.open(open),
-            Command::Drive(drive) => engine.drive(&drive),
-            Command::Settle { quiet_ms } => engine.settle(quiet_ms),
-            Command::Close => engine.close(),
-        });
-    result.unwrap_or_else(|error| Report {
-        error: Some(format!("{error:#}")),
-        ..Report::default()
-    })
+    let result = serde_json::from_str(line).map_err(anyhow::Error::from).and_then(|command| match command {
+        Command::Open(open) => engine.open(open),
+        Command::Drive(drive) => engine.drive(&drive),
+        Command::Settle { quiet_ms } => engine.settle(quiet_ms),
+        Command::Close => engine.close(),
+    });
+    result.unwrap_or_else(|error| Report { error: Some(format!("{error:#}")), ..Report::default() })
 }

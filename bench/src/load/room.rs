@@ -73,11 +73,7 @@ impl Room {
     /// Messages sent that are not yet acknowledged and delivered.
     pub fn in_flight(&self, with_ack: bool) -> u64 {
         let delivered = self.delivered / self.members.max(1);
-        let done = if with_ack {
-            delivered.min(self.acked)
-        } else {
-            delivered
-        };
+        let done = if with_ack { delivered.min(self.acked) } else { delivered };
         self.sent.saturating_sub(done)
     }
 

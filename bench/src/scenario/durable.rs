@@ -36,60 +36,28 @@ pub fn run(suite: &mut Suite) -> Result<()> {
 fn measure(suite: &Suite, target: &mut Target, senders: usize) -> Result<Measured> {
     let folder = suite.folder("bare-sqlite")?;
     let seconds = suite.seconds(3.0);
-    let drive = Drive {
-        pace: Pace::InFlight(1),
-        seconds,
-        messages: None,
-        rooms: Some(senders),
-    };
-    let mut measured = Measured {
-        hub: Vec::new(),
-        bare: Vec::new(),
-    };
+    let drive = Drive { pace: Pace::InFlight(1), seconds, messages: None, rooms: Some(senders) };
+    let mut measured = Measured { hub: Vec::new(), bare: Vec::new() };
     for _ in 0..suite.repetitions() {
         measured.hub.push(target.load.drive(drive.clone())?);
-        measured.bare.push(sqlite::measure(
-            &folder,
-            senders,
-            Duration::from_secs_f64(seconds),
-        )?);
+        measured.bare.push(sqlite::measure(&folder, senders, Duration::from_secs_f64(seconds))?);
     }
     Ok(measured)
 }
 
 fn add_rows(suite: &mut Suite, senders: usize, measured: &Measured) {
-    let bare =
-        |value: fn(&Outcome) -> f64| median(&measured.bare.iter().map(value).collect::<Vec<_>>());
-    let name = if senders == 1 {
-        "durable sends, 1 sender".to_owned()
-    } else {
-        format!("durable sends, {senders} senders")
-    };
-    let rate = Row::new(
-        &name,
-        "acks/s",
-        median_of(&measured.hub, |report| report.acked as f64 / report.seconds),
-    )
-    .against(bare(|outcome| outcome.per_second));
-    let p50 = Row::new(
-        &name,
-        "ms, p50",
-        median_of(&measured.hub, |report| report.ack.p50_us / 1e3),
-    )
-    .against(bare(|outcome| outcome.latency.p50_us / 1e3));
-    let p99 = Row::new(
-        &name,
-        "ms, p99",
-        median_of(&measured.hub, |report| report.ack.p99_us / 1e3),
-    )
-    .against(bare(|outcome| outcome.latency.p99_us / 1e3));
+    let bare = |value: fn(&Outcome) -> f64| median(&measured.bare.iter().map(value).collect::<Vec<_>>());
+    let name =
+        if senders == 1 { "durable sends, 1 sender".to_owned() } else { format!("durable sends, {senders} senders") };
+    let rate = Row::new(&name, "acks/s", median_of(&measured.hub, |report| report.acked as f64 / report.seconds))
+        .against(bare(|outcome| outcome.per_second));
+    let p50 = Row::new(&name, "ms, p50", median_of(&measured.hub, |report| report.ack.p50_us / 1e3))
+        .against(bare(|outcome| outcome.latency.p50_us / 1e3));
+    let p99 = Row::new(&name, "ms, p99", median_of(&measured.hub, |report| report.ack.p99_us / 1e3))
+        .against(bare(|outcome| outcome.latency.p99_us / 1e3));
     let rows = match senders {
         1 => [rate, p50.bar(Bar::RatioAtMost(1.5)), p99],
-        128 => [
-            rate.bar(Bar::RatioAtLeast(0.7)),
-            p50,
-            p99.bar(Bar::AtMost(20.0)),
-        ],
+        128 => [rate.bar(Bar::RatioAtLeast(0.7)), p50, p99.bar(Bar::AtMost(20.0))],
         _ => [rate, p50, p99],
     };
     suite.rows.extend(rows);

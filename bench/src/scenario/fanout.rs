@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    CONNECTING_AT_ONCE, Suite, Target, anonymous, content, cpu_per_million, delivery_bytes,
-    interleave, median_of, peer_content,
+    CONNECTING_AT_ONCE, Suite, Target, anonymous, content, cpu_per_million, delivery_bytes, interleave, median_of,
+    peer_content,
 };
 use crate::hub::Hub;
 use crate::load::protocol::{Drive, Open, Pace, Report, Seat};
@@ -31,8 +31,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
         target.load.open(anonymous(1, SUBSCRIBERS + 1, content()))?;
     }
     if let Some(peer) = &mut peer {
-        peer.load
-            .open(anonymous(1, SUBSCRIBERS + 1, peer_content(bytes)))?;
+        peer.load.open(anonymous(1, SUBSCRIBERS + 1, peer_content(bytes)))?;
     }
     suite.note(format!("fan-out: 1 sender and {SUBSCRIBERS} subscribers ({PEOPLE} people with 200 connections each), deliveries of {bytes} bytes"));
     paced(suite, &mut target, &mut bare, peer.as_mut())?;
@@ -41,100 +40,52 @@ pub fn run(suite: &mut Suite) -> Result<()> {
 
 fn set_up(hub: &mut Hub) -> Result<Open> {
     let owner = hub.register_owner()?;
-    let people = (0..PEOPLE)
-        .map(|n| hub.add_human(&owner, &format!("person{n}")))
-        .collect::<Result<Vec<_>>>()?;
+    let people = (0..PEOPLE).map(|n| hub.add_human(&owner, &format!("person{n}"))).collect::<Result<Vec<_>>>()?;
     let channel = hub.add_channel(&owner, &owner.member, "fanout", &people)?;
     let mut tokens = vec![owner.member.token];
     tokens.extend(people.into_iter().map(|person| person.token));
     let mut connections = vec![Seat { token: 0, room: 0 }];
-    connections.extend((0..SUBSCRIBERS).map(|n| Seat {
-        token: 1 + n % PEOPLE,
-        room: 0,
-    }));
-    Ok(Open {
-        tokens,
-        rooms: vec![channel],
-        connections,
-        content_bytes: content(),
-        at_once: CONNECTING_AT_ONCE,
-    })
+    connections.extend((0..SUBSCRIBERS).map(|n| Seat { token: 1 + n % PEOPLE, room: 0 }));
+    Ok(Open { tokens, rooms: vec![channel], connections, content_bytes: content(), at_once: CONNECTING_AT_ONCE })
 }
 
-fn paced(
-    suite: &mut Suite,
-    hub: &mut Target,
-    bare: &mut Target,
-    peer: Option<&mut Target>,
-) -> Result<()> {
-    let drive = Drive {
-        pace: Pace::PerSecond(PER_SECOND),
-        seconds: suite.seconds(5.0),
-        messages: None,
-        rooms: None,
-    };
+fn paced(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option<&mut Target>) -> Result<()> {
+    let drive = Drive { pace: Pace::PerSecond(PER_SECOND), seconds: suite.seconds(5.0), messages: None, rooms: None };
     let mut targets = vec![hub, bare];
     targets.extend(peer);
     let reports = interleave(&mut targets, suite.repetitions(), &drive)?;
     suite.rows.push(
-        Row::new(
-            "fan-out 1 → 1,000 at 50/s",
-            "CPU s per million",
-            cpu_per_million(&reports[0]),
-        )
-        .against(cpu_per_million(&reports[1]))
-        .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
-        .bar(Bar::RatioAtMost(1.3)),
+        Row::new("fan-out 1 → 1,000 at 50/s", "CPU s per million", cpu_per_million(&reports[0]))
+            .against(cpu_per_million(&reports[1]))
+            .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
+            .bar(Bar::RatioAtMost(1.3)),
     );
     let last = |reports: &[Report]| median_of(reports, |report| report.delivery.p50_us / 1e3);
     suite.rows.push(
-        Row::new(
-            "fan-out 1 → 1,000 at 50/s, until the last has it",
-            "ms, p50",
-            last(&reports[0]),
-        )
-        .against(last(&reports[1]))
-        .peer(reports.get(2).map(|reports| last(reports))),
+        Row::new("fan-out 1 → 1,000 at 50/s, until the last has it", "ms, p50", last(&reports[0]))
+            .against(last(&reports[1]))
+            .peer(reports.get(2).map(|reports| last(reports))),
     );
     Ok(())
 }
 
-fn flat_out(
-    suite: &mut Suite,
-    hub: &mut Target,
-    bare: &mut Target,
-    peer: Option<&mut Target>,
-) -> Result<()> {
-    let drive = Drive {
-        pace: Pace::InFlight(IN_FLIGHT),
-        seconds: suite.seconds(3.0),
-        messages: None,
-        rooms: None,
-    };
+fn flat_out(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option<&mut Target>) -> Result<()> {
+    let drive = Drive { pace: Pace::InFlight(IN_FLIGHT), seconds: suite.seconds(3.0), messages: None, rooms: None };
     let mut targets = vec![hub, bare];
     targets.extend(peer);
     let reports = interleave(&mut targets, suite.repetitions(), &drive)?;
     suite.rows.push(
-        Row::new(
-            "fan-out 1 → 1,000 flat out",
-            "CPU s per million",
-            cpu_per_million(&reports[0]),
-        )
-        .against(cpu_per_million(&reports[1]))
-        .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
-        .bar(Bar::RatioAtMost(2.5)),
+        Row::new("fan-out 1 → 1,000 flat out", "CPU s per million", cpu_per_million(&reports[0]))
+            .against(cpu_per_million(&reports[1]))
+            .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
+            .bar(Bar::RatioAtMost(2.5)),
     );
-    let rate =
-        |reports: &[Report]| median_of(reports, |report| report.delivered as f64 / report.seconds);
+    let rate = |reports: &[Report]| median_of(reports, |report| report.delivered as f64 / report.seconds);
     suite.rows.push(
-        Row::new(
-            "fan-out 1 → 1,000 flat out",
-            "deliveries/s",
-            rate(&reports[0]),
-        )
-        .against(rate(&reports[1]))
-        .peer(reports.get(2).map(|reports| rate(reports)))
-        .bar(Bar::AtLeast(500_000.0)),
+        Row::new("fan-out 1 → 1,000 flat out", "deliveries/s", rate(&reports[0]))
+            .against(rate(&reports[1]))
+            .peer(reports.get(2).map(|reports| rate(reports)))
+            .bar(Bar::AtLeast(500_000.0)),
     );
     let busy = |report: &Report| 100.0 * report.load_cpu_s / report.seconds;
     suite.note(format!(

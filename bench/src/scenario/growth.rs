@@ -58,17 +58,9 @@ pub fn run(suite: &mut Suite) -> Result<()> {
 
 fn fill(target: &mut Target, messages: u64) -> Result<()> {
     let pace = Pace::InFlight(FILL_IN_FLIGHT);
-    let report = target.load.drive(Drive {
-        pace,
-        seconds: 600.0,
-        messages: Some(messages),
-        rooms: None,
-    })?;
+    let report = target.load.drive(Drive { pace, seconds: 600.0, messages: Some(messages), rooms: None })?;
     if report.sent < messages {
-        bail!(
-            "only {} of {messages} messages were stored in time",
-            report.sent
-        );
+        bail!("only {} of {messages} messages were stored in time", report.sent);
     }
     Ok(())
 }
@@ -81,16 +73,10 @@ fn probe(
     channel: &str,
     size: u64,
 ) -> Result<Probe> {
-    let closed_loop = |messages| Drive {
-        pace: Pace::InFlight(1),
-        seconds: 30.0,
-        messages: Some(messages),
-        rooms: Some(1),
-    };
+    let closed_loop =
+        |messages| Drive { pace: Pace::InFlight(1), seconds: 30.0, messages: Some(messages), rooms: Some(1) };
     target.load.drive(closed_loop(200))?;
-    let sends = target
-        .load
-        .drive(closed_loop(if suite.quick { 1_000 } else { 5_000 }))?;
+    let sends = target.load.drive(closed_loop(if suite.quick { 1_000 } else { 5_000 }))?;
     let page = format!("/v1/channels/{channel}/messages?limit=50");
     let middle = size / CHANNELS as u64 / 2;
     Ok(Probe {
@@ -110,11 +96,7 @@ fn get_ms(hub: &mut Hub, path: &str, reader: &Member) -> Result<f64> {
         let start = Instant::now();
         let response = hub.rest.request("GET", path, &reader.token, "")?;
         if response.status != 200 {
-            bail!(
-                "GET {path} answered {}: {}",
-                response.status,
-                String::from_utf8_lossy(&response.body)
-            );
+            bail!("GET {path} answered {}: {}", response.status, String::from_utf8_lossy(&response.body));
         }
         nanos.push(u64::try_from(start.elapsed().as_nanos())?);
     }
@@ -124,39 +106,11 @@ fn get_ms(hub: &mut Hub, path: &str, reader: &Member) -> Result<f64> {
 fn add_rows(suite: &mut Suite, size: &str, small: &Probe, large: &Probe) {
     let mut add = |what: &str, unit, small: f64, large: f64, bar: bool| {
         let row = Row::new(format!("{what} at {size} messages"), unit, large).against(small);
-        suite.rows.push(if bar {
-            row.bar(Bar::RatioAtMost(1.3))
-        } else {
-            row
-        });
+        suite.rows.push(if bar { row.bar(Bar::RatioAtMost(1.3)) } else { row });
     };
     add("send", "ms, p50", small.send_ms, large.send_ms, true);
-    add(
-        "send",
-        "CPU ms each",
-        small.send_cpu_ms,
-        large.send_cpu_ms,
-        false,
-    );
-    add(
-        "newest history page",
-        "ms, p50",
-        small.newest_ms,
-        large.newest_ms,
-        true,
-    );
-    add(
-        "history page in the middle",
-        "ms, p50",
-        small.middle_ms,
-        large.middle_ms,
-        true,
-    );
-    add(
-        "unread counts",
-        "ms, p50",
-        small.unread_ms,
-        large.unread_ms,
-        true,
-    );
+    add("send", "CPU ms each", small.send_cpu_ms, large.send_cpu_ms, false);
+    add("newest history page", "ms, p50", small.newest_ms, large.newest_ms, true);
+    add("history page in the middle", "ms, p50", small.middle_ms, large.middle_ms, true);
+    add("unread counts", "ms, p50", small.unread_ms, large.unread_ms, true);
 }

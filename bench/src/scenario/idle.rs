@@ -14,22 +14,13 @@ pub fn run(suite: &mut Suite) -> Result<()> {
     let (hub, open) = storm::fresh_hub(suite, &folder, CONNECTIONS)?;
     let per_hub = per_connection(&mut Target::hub(&hub)?, open)?;
     drop(hub);
-    let per_bare = per_connection(
-        &mut Target::bare(1, false)?,
-        anonymous(1, CONNECTIONS, content()),
-    )?;
+    let per_bare = per_connection(&mut Target::bare(1, false)?, anonymous(1, CONNECTIONS, content()))?;
     let per_peer = match Target::peer(&suite.peer)? {
-        Some(mut peer) => Some(per_connection(
-            &mut peer,
-            anonymous(1, CONNECTIONS, content()),
-        )?),
+        Some(mut peer) => Some(per_connection(&mut peer, anonymous(1, CONNECTIONS, content()))?),
         None => None,
     };
     suite.rows.push(
-        Row::new("10,000 idle connections", "KiB each", per_hub)
-            .against(per_bare)
-            .peer(per_peer)
-            .bar(Bar::AtMost(8.0)),
+        Row::new("10,000 idle connections", "KiB each", per_hub).against(per_bare).peer(per_peer).bar(Bar::AtMost(8.0)),
     );
     Ok(())
 }

@@ -98,11 +98,7 @@ impl Target {
     /// The hub is held by the scenario, which still talks REST to it.
     pub fn hub(hub: &Hub) -> Result<Self> {
         let load = LoadProcess::start(Dialect::Lark, hub.address, hub.pid())?;
-        Ok(Self {
-            load,
-            pid: hub.pid(),
-            _server: None,
-        })
+        Ok(Self { load, pid: hub.pid(), _server: None })
     }
 
     pub fn bare(payload_bytes: usize, coalesce: bool) -> Result<Self> {
@@ -111,29 +107,19 @@ impl Target {
     }
 
     pub fn peer(peer: &Peer) -> Result<Option<Self>> {
-        peer.start()?
-            .map(|(server, port)| Self::other(Dialect::SocketIo, server, port))
-            .transpose()
+        peer.start()?.map(|(server, port)| Self::other(Dialect::SocketIo, server, port)).transpose()
     }
 
     fn other(dialect: Dialect, server: Managed, port: u16) -> Result<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let load = LoadProcess::start(dialect, address, server.pid())?;
-        Ok(Self {
-            load,
-            pid: server.pid(),
-            _server: Some(server),
-        })
+        Ok(Self { load, pid: server.pid(), _server: Some(server) })
     }
 }
 
 /// The same measurement on every target in turn, several times over, so that a slow minute of the machine
 /// falls on all of them. Gives the reports by target.
-pub fn interleave(
-    targets: &mut [&mut Target],
-    repetitions: usize,
-    drive: &Drive,
-) -> Result<Vec<Vec<Report>>> {
+pub fn interleave(targets: &mut [&mut Target], repetitions: usize, drive: &Drive) -> Result<Vec<Vec<Report>>> {
     let mut reports: Vec<Vec<Report>> = targets.iter().map(|_| Vec::new()).collect();
     for _ in 0..repetitions {
         for (target, reports) in targets.iter_mut().zip(&mut reports) {
@@ -145,9 +131,7 @@ pub fn interleave(
 
 /// Server CPU in seconds per million deliveries.
 pub fn cpu_per_million(reports: &[Report]) -> f64 {
-    median_of(reports, |report| {
-        report.server_cpu_s / report.delivered as f64 * 1e6
-    })
+    median_of(reports, |report| report.server_cpu_s / report.delivered as f64 * 1e6)
 }
 
 pub fn median_of(reports: &[Report], value: impl Fn(&Report) -> f64) -> f64 {
@@ -171,19 +155,13 @@ pub const CONNECTING_AT_ONCE: usize = 64;
 
 /// The peer's frames get as long as the hub's by carrying more text.
 pub fn peer_content(delivery_bytes: usize) -> usize {
-    delivery_bytes
-        .saturating_sub(r#"42["message.new",""]"#.len())
-        .max(1)
+    delivery_bytes.saturating_sub(r#"42["message.new",""]"#.len()).max(1)
 }
 
 /// How long the hub's deliveries are, from a few messages.
 pub fn delivery_bytes(hub: &mut Target) -> Result<usize> {
-    let drive = Drive {
-        pace: crate::load::protocol::Pace::InFlight(1),
-        seconds: 5.0,
-        messages: Some(20),
-        rooms: Some(1),
-    };
+    let drive =
+        Drive { pace: crate::load::protocol::Pace::InFlight(1), seconds: 5.0, messages: Some(20), rooms: Some(1) };
     Ok(hub.load.drive(drive)?.delivery_bytes.round() as usize)
 }
 

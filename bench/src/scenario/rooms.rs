@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::{
-    CONNECTING_AT_ONCE, Suite, Target, anonymous, content, cpu_per_million, delivery_bytes,
-    interleave, median_of, peer_content,
+    CONNECTING_AT_ONCE, Suite, Target, anonymous, content, cpu_per_million, delivery_bytes, interleave, median_of,
+    peer_content,
 };
 use crate::hub::{Hub, Member, Owner};
 use crate::load::protocol::{Drive, Open, Pace, Report, Seat};
@@ -31,91 +31,46 @@ pub fn run(suite: &mut Suite) -> Result<()> {
         target.load.open(anonymous(ROOMS, MEMBERS, content()))?;
     }
     if let Some(peer) = &mut peer {
-        peer.load
-            .open(anonymous(ROOMS, MEMBERS, peer_content(bytes)))?;
+        peer.load.open(anonymous(ROOMS, MEMBERS, peer_content(bytes)))?;
     }
     suite.note(format!("rooms: {ROOMS} channels, each with {MEMBERS} agents of its own, deliveries of {bytes} bytes"));
     paced(suite, &mut target, &mut bare, peer.as_mut())?;
-    flat_out(
-        suite,
-        &mut target,
-        [&mut bare, &mut coalescing],
-        peer.as_mut(),
-    )
+    flat_out(suite, &mut target, [&mut bare, &mut coalescing], peer.as_mut())
 }
 
 /// Channels with agents that are in no other channel; the first agent of a channel made it and sends.
 /// `readers` are in every channel and not connected.
-pub fn set_up(
-    hub: &mut Hub,
-    owner: &Owner,
-    rooms: usize,
-    members: usize,
-    readers: &[Member],
-) -> Result<Open> {
-    let mut open = Open {
-        content_bytes: content(),
-        at_once: CONNECTING_AT_ONCE,
-        ..Open::default()
-    };
+pub fn set_up(hub: &mut Hub, owner: &Owner, rooms: usize, members: usize, readers: &[Member]) -> Result<Open> {
+    let mut open = Open { content_bytes: content(), at_once: CONNECTING_AT_ONCE, ..Open::default() };
     for room in 0..rooms {
-        let agents = (0..members)
-            .map(|n| hub.add_agent(owner, &format!("agent-{room}-{n}")))
-            .collect::<Result<Vec<_>>>()?;
+        let agents =
+            (0..members).map(|n| hub.add_agent(owner, &format!("agent-{room}-{n}"))).collect::<Result<Vec<_>>>()?;
         let others: Vec<Member> = agents[1..].iter().chain(readers).cloned().collect();
-        open.rooms
-            .push(hub.add_channel(owner, &agents[0], &format!("room-{room}"), &others)?);
+        open.rooms.push(hub.add_channel(owner, &agents[0], &format!("room-{room}"), &others)?);
         for agent in agents {
-            open.connections.push(Seat {
-                token: open.tokens.len(),
-                room,
-            });
+            open.connections.push(Seat { token: open.tokens.len(), room });
             open.tokens.push(agent.token);
         }
     }
     Ok(open)
 }
 
-fn paced(
-    suite: &mut Suite,
-    hub: &mut Target,
-    bare: &mut Target,
-    peer: Option<&mut Target>,
-) -> Result<()> {
-    let drive = Drive {
-        pace: Pace::PerSecond(PER_SECOND),
-        seconds: suite.seconds(6.0),
-        messages: None,
-        rooms: None,
-    };
+fn paced(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option<&mut Target>) -> Result<()> {
+    let drive = Drive { pace: Pace::PerSecond(PER_SECOND), seconds: suite.seconds(6.0), messages: None, rooms: None };
     let mut targets = vec![hub, bare];
     targets.extend(peer);
     let reports = interleave(&mut targets, suite.repetitions(), &drive)?;
     suite.rows.push(
-        Row::new(
-            "500 rooms of 4 at 1/s each",
-            "CPU s per million",
-            cpu_per_million(&reports[0]),
-        )
-        .against(cpu_per_million(&reports[1]))
-        .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
-        .bar(Bar::RatioAtMost(2.0)),
+        Row::new("500 rooms of 4 at 1/s each", "CPU s per million", cpu_per_million(&reports[0]))
+            .against(cpu_per_million(&reports[1]))
+            .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
+            .bar(Bar::RatioAtMost(2.0)),
     );
     Ok(())
 }
 
-fn flat_out(
-    suite: &mut Suite,
-    hub: &mut Target,
-    bare: [&mut Target; 2],
-    peer: Option<&mut Target>,
-) -> Result<()> {
-    let drive = Drive {
-        pace: Pace::InFlight(IN_FLIGHT),
-        seconds: suite.seconds(3.0),
-        messages: None,
-        rooms: None,
-    };
+fn flat_out(suite: &mut Suite, hub: &mut Target, bare: [&mut Target; 2], peer: Option<&mut Target>) -> Result<()> {
+    let drive = Drive { pace: Pace::InFlight(IN_FLIGHT), seconds: suite.seconds(3.0), messages: None, rooms: None };
     let [bare, coalescing] = bare;
     let mut targets = vec![hub, bare, coalescing];
     targets.extend(peer);
@@ -128,20 +83,17 @@ fn flat_out(
             .bar(Bar::RatioAtMost(2.5)),
     );
     suite.rows.push(
-        Row::new(
-            "500 rooms of 4 flat out, bare server coalesces",
-            "CPU s per million",
-            hub,
-        )
-        .against(cpu_per_million(&reports[2])),
+        Row::new("500 rooms of 4 flat out, bare server coalesces", "CPU s per million", hub)
+            .against(cpu_per_million(&reports[2])),
     );
-    let rate =
-        |reports: &[Report]| median_of(reports, |report| report.delivered as f64 / report.seconds);
+    let rate = |reports: &[Report]| median_of(reports, |report| report.delivered as f64 / report.seconds);
     suite.rows.push(
         Row::new("500 rooms of 4 flat out", "deliveries/s", rate(&reports[0]))
             .against(rate(&reports[1]))
             .peer(reports.get(3).map(|reports| rate(reports))),
     );
-    suite.note(format!("rooms flat out: {IN_FLIGHT} messages of each room in flight, every one committed before it is delivered"));
+    suite.note(format!(
+        "rooms flat out: {IN_FLIGHT} messages of each room in flight, every one committed before it is delivered"
+    ));
     Ok(())
 }

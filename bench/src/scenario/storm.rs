@@ -25,18 +25,16 @@ pub fn run(suite: &mut Suite) -> Result<()> {
         Some(mut peer) => Some(each(&storms(suite, &mut peer, &anonymous)?)),
         None => None,
     };
-    suite.note(format!("connect storm and idle: connections of {PEOPLE} people; {CONNECTING_AT_ONCE} connecting at a time"));
+    suite.note(format!(
+        "connect storm and idle: connections of {PEOPLE} people; {CONNECTING_AT_ONCE} connecting at a time"
+    ));
     suite.rows.push(
         Row::new("connect, log in, subscribe", "CPU ms each", each(&reports))
             .against(each(&bare))
             .peer(peer)
             .bar(Bar::AtMost(0.12)),
     );
-    suite.rows.push(Row::new(
-        "storm of 2,000 until all are ready",
-        "s",
-        median_of(&reports, |report| report.seconds),
-    ));
+    suite.rows.push(Row::new("storm of 2,000 until all are ready", "s", median_of(&reports, |report| report.seconds)));
     Ok(())
 }
 
@@ -45,20 +43,13 @@ pub fn run(suite: &mut Suite) -> Result<()> {
 pub fn fresh_hub(suite: &Suite, folder: &Path, connections: usize) -> Result<(Hub, Open)> {
     let mut hub = suite.start_hub(folder)?;
     let owner = hub.register_owner()?;
-    let people = (0..PEOPLE)
-        .map(|n| hub.add_human(&owner, &format!("person{n}")))
-        .collect::<Result<Vec<_>>>()?;
+    let people = (0..PEOPLE).map(|n| hub.add_human(&owner, &format!("person{n}"))).collect::<Result<Vec<_>>>()?;
     let channel = hub.add_channel(&owner, &owner.member, "lobby", &people)?;
     drop(hub);
     let open = Open {
         tokens: people.into_iter().map(|person| person.token).collect(),
         rooms: vec![channel],
-        connections: (0..connections)
-            .map(|n| Seat {
-                token: n % PEOPLE,
-                room: 0,
-            })
-            .collect(),
+        connections: (0..connections).map(|n| Seat { token: n % PEOPLE, room: 0 }).collect(),
         content_bytes: content(),
         at_once: CONNECTING_AT_ONCE,
     };
@@ -66,9 +57,7 @@ pub fn fresh_hub(suite: &Suite, folder: &Path, connections: usize) -> Result<(Hu
 }
 
 fn each(reports: &[Report]) -> f64 {
-    median_of(reports, |report| {
-        report.server_cpu_s * 1e3 / CONNECTIONS as f64
-    })
+    median_of(reports, |report| report.server_cpu_s * 1e3 / CONNECTIONS as f64)
 }
 
 /// The first storm warms the server up and does not count.
