@@ -14,9 +14,7 @@ pub fn set(sources: &Sources, path: &str, text: &str) -> Result<PathBuf, ConfigE
     if keys::find(path).is_none() {
         let problem = Problem::new(format!("unknown key `{path}`"));
         return Err(match keys::suggest(path) {
-            Some(near) => problem
-                .hint(format!("the nearest known one is `{near}`"))
-                .into(),
+            Some(near) => problem.hint(format!("the nearest known one is `{near}`")).into(),
             None => problem.into(),
         });
     }
@@ -26,8 +24,7 @@ pub fn set(sources: &Sources, path: &str, text: &str) -> Result<PathBuf, ConfigE
     let after = replaced(&file, &before, path, &value)?;
     refuse_new_problems(sources, &file, &before, &after)?;
     write(&file, &after).map_err(|error| {
-        Problem::new(format!("the configuration file cannot be written: {error}"))
-            .at(file.display().to_string())
+        Problem::new(format!("the configuration file cannot be written: {error}")).at(file.display().to_string())
     })?;
     Ok(file)
 }
@@ -36,8 +33,7 @@ fn read_or_empty(file: &Path) -> Result<String, Problem> {
     match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         other => other.map_err(|error| {
-            Problem::new(format!("the configuration file cannot be read: {error}"))
-                .at(file.display().to_string())
+            Problem::new(format!("the configuration file cannot be read: {error}")).at(file.display().to_string())
         }),
     }
 }
@@ -46,8 +42,7 @@ fn replaced(file: &Path, before: &str, path: &str, value: &toml::Value) -> Resul
     let mut document: DocumentMut = before.parse().map_err(|error: toml_edit::TomlError| {
         Problem::new(error.message().trim().replace('\n', ", ")).at(file.display().to_string())
     })?;
-    put(document.as_table_mut(), path, item_of(value))
-        .map_err(|problem| problem.at(file.display().to_string()))?;
+    put(document.as_table_mut(), path, item_of(value)).map_err(|problem| problem.at(file.display().to_string()))?;
     Ok(document.to_string())
 }
 
@@ -62,9 +57,7 @@ fn put(table: &mut dyn TableLike, path: &str, new: Item) -> Result<(), Problem> 
         place(table, path, new);
         return Ok(());
     };
-    let below = table
-        .entry(head)
-        .or_insert_with(|| Item::Table(section(rest)));
+    let below = table.entry(head).or_insert_with(|| Item::Table(section(rest)));
     match below.as_table_like_mut() {
         Some(below) => put(below, rest, new),
         None => Err(Problem::new(format!("`{head}` is not a table"))),
@@ -91,12 +84,7 @@ fn place(table: &mut dyn TableLike, name: &str, mut new: Item) {
 }
 
 /// A file that was wrong before may stay wrong elsewhere, or it could never be mended key by key.
-fn refuse_new_problems(
-    sources: &Sources,
-    file: &Path,
-    before: &str,
-    after: &str,
-) -> Result<(), ConfigError> {
+fn refuse_new_problems(sources: &Sources, file: &Path, before: &str, after: &str) -> Result<(), ConfigError> {
     let problems = |text: &str| match load_text(sources, file.to_owned(), text.to_owned()) {
         Ok(_) => Vec::new(),
         Err(error) => error.problems,
@@ -106,33 +94,18 @@ fn refuse_new_problems(
         .into_iter()
         .filter(|problem| !known.iter().any(|old| old.sentence == problem.sentence))
         .collect();
-    if fresh.is_empty() {
-        Ok(())
-    } else {
-        Err(ConfigError { problems: fresh })
-    }
+    if fresh.is_empty() { Ok(()) } else { Err(ConfigError { problems: fresh }) }
 }
 
 /// Writes beside the file and renames, so that nobody ever reads half of it. New files are for the owner only.
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let folder = target
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let mode =
-        std::fs::metadata(&target).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777);
+    let mode = std::fs::metadata(&target).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777);
     let draft = folder.join(format!(".config.toml.{}", std::process::id()));
-    let mut output = std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&draft)?;
-    let written = output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.sync_all());
+    let mut output = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.sync_all());
     let renamed = written.and_then(|()| std::fs::rename(&draft, &target));
     if renamed.is_err() {
         let _ = std::fs::remove_file(&draft);

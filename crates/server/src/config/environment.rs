@@ -12,21 +12,12 @@ impl Environment {
     /// The variables of this process; names that are not text are none of ours.
     pub fn of_process() -> Self {
         let named = std::env::vars_os();
-        Self(
-            named
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
-                .collect(),
-        )
+        Self(named.filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect())
     }
 
     /// Variables given one by one.
     pub fn from_pairs<const N: usize>(pairs: [(&str, &str); N]) -> Self {
-        Self(
-            pairs
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        )
+        Self(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 
     pub fn get(&self, name: &str) -> Option<&OsStr> {
@@ -35,14 +26,10 @@ impl Environment {
 
     /// A variable that names a folder; the XDG rules say that a relative one is ignored.
     pub fn folder(&self, name: &str) -> Option<PathBuf> {
-        self.get(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
+        self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &OsStr)> {
-        self.0
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_os_str()))
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_os_str()))
     }
 }

@@ -27,18 +27,12 @@ impl File {
     pub fn parse(path: &Path, text: String) -> Result<Self, Problem> {
         let document = Document::parse(text.clone()).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(&text, span.start));
-            Problem::new(error.message().trim().replace('\n', ", "))
-                .at(format!("{}:{line}", path.display()))
+            Problem::new(error.message().trim().replace('\n', ", ")).at(format!("{}:{line}", path.display()))
         })?;
         let table = text.parse().map_err(|error: toml::de::Error| {
             Problem::new(error.message().to_owned()).at(path.display().to_string())
         })?;
-        Ok(Self {
-            path: path.to_owned(),
-            text,
-            document,
-            table,
-        })
+        Ok(Self { path: path.to_owned(), text, document, table })
     }
 
     /// `file:line` of a key.
@@ -57,11 +51,7 @@ impl File {
             let Some((key, item)) = table.get_key_value(part) else {
                 break;
             };
-            found = key
-                .span()
-                .or_else(|| item.span())
-                .map(|span| span.start)
-                .or(found);
+            found = key.span().or_else(|| item.span()).map(|span| span.start).or(found);
             let Some(below) = item.as_table_like() else {
                 break;
             };
@@ -72,10 +62,5 @@ impl File {
 }
 
 fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()
-        .iter()
-        .take(offset)
-        .filter(|byte| **byte == b'\n')
-        .count()
-        + 1
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }

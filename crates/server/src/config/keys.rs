@@ -43,188 +43,72 @@ pub struct Key {
 }
 
 const fn key(path: &'static str, kind: Kind, about: &'static str) -> Key {
-    Key {
-        path,
-        kind,
-        secret: false,
-        about,
-    }
+    Key { path, kind, secret: false, about }
 }
 
 const fn secret(path: &'static str, about: &'static str) -> Key {
-    Key {
-        path,
-        kind: Kind::Text,
-        secret: true,
-        about,
-    }
+    Key { path, kind: Kind::Text, secret: true, about }
 }
 
 /// Every key there is, in the order in which they are listed.
 pub const KEYS: &[Key] = &[
-    key(
-        "server.listen",
-        Kind::Text,
-        "address and port of the main listener",
-    ),
+    key("server.listen", Kind::Text, "address and port of the main listener"),
     key(
         "server.public_url",
         Kind::Text,
         "address under which people reach the hub; follows `server.listen` when not set",
     ),
-    key(
-        "server.data_dir",
-        Kind::Text,
-        "folder of the database and the uploads; empty: the XDG data folder",
-    ),
-    key(
-        "server.registration",
-        Kind::Choice(&["first", "open", "closed"]),
-        "who may create an account",
-    ),
-    secret(
-        "server.jwt_secret",
-        "key that signs login tokens; made and kept in the data folder when empty",
-    ),
+    key("server.data_dir", Kind::Text, "folder of the database and the uploads; empty: the XDG data folder"),
+    key("server.registration", Kind::Choice(&["first", "open", "closed"]), "who may create an account"),
+    secret("server.jwt_secret", "key that signs login tokens; made and kept in the data folder when empty"),
     key(
         "server.log",
         Kind::Text,
         "what is logged: error, warn, info, debug, trace, or a filter like `info,folkmoot_server=debug`",
     ),
-    key(
-        "server.log_format",
-        Kind::Choice(&["text", "json"]),
-        "how log lines look",
-    ),
-    key(
-        "server.allowed_origins",
-        Kind::TextList,
-        "further web origins that may use the hub from a browser",
-    ),
+    key("server.log_format", Kind::Choice(&["text", "json"]), "how log lines look"),
+    key("server.allowed_origins", Kind::TextList, "further web origins that may use the hub from a browser"),
     key(
         "server.trusted_proxies",
         Kind::TextList,
         "addresses or networks of reverse proxies whose `X-Forwarded-For` is believed",
     ),
-    key(
-        "store.url",
-        Kind::Text,
-        "`sqlite`, or a postgres:// address",
-    ),
+    key("store.url", Kind::Text, "`sqlite`, or a postgres:// address"),
     key("bus.url", Kind::Text, "`local`, or a nats:// address"),
     key("llm.base_url", Kind::Text, "OpenAI-compatible endpoint"),
     secret("llm.api_key", "its key"),
     key("llm.model", Kind::Text, "its model"),
-    key(
-        "stt.base_url",
-        Kind::Text,
-        "OpenAI-compatible transcription endpoint",
-    ),
+    key("stt.base_url", Kind::Text, "OpenAI-compatible transcription endpoint"),
     secret("stt.api_key", "its key"),
     key("stt.model", Kind::Text, "its model"),
-    key(
-        "smarthole.enabled",
-        Kind::Flag,
-        "whether the SmartHole door opens",
-    ),
-    key(
-        "smarthole.listen",
-        Kind::Text,
-        "its loopback address and port",
-    ),
-    key(
-        "smarthole.response_timeout_s",
-        Kind::Seconds,
-        "how long a client may take to answer",
-    ),
-    key(
-        "chopsticks.enabled",
-        Kind::Flag,
-        "whether the Chopsticks door opens",
-    ),
-    key(
-        "chopsticks.listen",
-        Kind::Text,
-        "a listener of its own; empty: only /agents on the main listener",
-    ),
-    secret(
-        "chopsticks.runner_secret",
-        "what agents must show; empty: nothing",
-    ),
-    key(
-        "chopsticks.request_timeout_s",
-        Kind::Seconds,
-        "how long an agent may take to answer",
-    ),
+    key("smarthole.enabled", Kind::Flag, "whether the SmartHole door opens"),
+    key("smarthole.listen", Kind::Text, "its loopback address and port"),
+    key("smarthole.response_timeout_s", Kind::Seconds, "how long a client may take to answer"),
+    key("chopsticks.enabled", Kind::Flag, "whether the Chopsticks door opens"),
+    key("chopsticks.listen", Kind::Text, "a listener of its own; empty: only /agents on the main listener"),
+    secret("chopsticks.runner_secret", "what agents must show; empty: nothing"),
+    key("chopsticks.request_timeout_s", Kind::Seconds, "how long an agent may take to answer"),
     secret("telegram.bot_token", "token of the Telegram bot"),
-    key(
-        "telegram.chat_id",
-        Kind::Integer,
-        "the chat that the bridge serves",
-    ),
-    key(
-        "telegram.allowed_user_ids",
-        Kind::IntegerList,
-        "Telegram users who may give orders",
-    ),
+    key("telegram.chat_id", Kind::Integer, "the chat that the bridge serves"),
+    key("telegram.allowed_user_ids", Kind::IntegerList, "Telegram users who may give orders"),
     key("telegram.api_base", Kind::Text, "address of the Bot API"),
-    key(
-        "telegram.edit_interval_s",
-        Kind::Seconds,
-        "least time between two edits of a progress message",
-    ),
+    key("telegram.edit_interval_s", Kind::Seconds, "least time between two edits of a progress message"),
     key("engines.default", Kind::Text, "the engine of new threads"),
-    key(
-        "engines.*.command",
-        Kind::Text,
-        "program that runs the engine; default: its name",
-    ),
-    key(
-        "engines.*.extra_args",
-        Kind::TextList,
-        "further arguments for it",
-    ),
-    key(
-        "engines.*.model",
-        Kind::Text,
-        "model to ask for; empty: the engine's own choice",
-    ),
+    key("engines.*.command", Kind::Text, "program that runs the engine; default: its name"),
+    key("engines.*.extra_args", Kind::TextList, "further arguments for it"),
+    key("engines.*.model", Kind::Text, "model to ask for; empty: the engine's own choice"),
     secret("engines.*.env.*", "environment variable for it"),
-    key(
-        "engines.*.*",
-        Kind::Any,
-        "a key that only this engine knows",
-    ),
+    key("engines.*.*", Kind::Any, "a key that only this engine knows"),
     key("projects.*.path", Kind::Text, "folder of the project"),
-    key(
-        "projects.*.default_engine",
-        Kind::Text,
-        "its engine; empty: `engines.default`",
-    ),
-    key(
-        "projects.*.chat_id",
-        Kind::Integer,
-        "the Telegram chat of the project; 0: none",
-    ),
+    key("projects.*.default_engine", Kind::Text, "its engine; empty: `engines.default`"),
+    key("projects.*.chat_id", Kind::Integer, "the Telegram chat of the project; 0: none"),
     key("bot.url", Kind::Text, "the Snek server that the bot joins"),
     key("bot.username", Kind::Text, "its name there"),
     secret("bot.password", "its password there"),
-    key(
-        "bot.triggers",
-        Kind::TextList,
-        "regular expressions that make the bot answer in a public channel",
-    ),
-    key(
-        "agentd.server",
-        Kind::Text,
-        "the hub that the daemon serves",
-    ),
+    key("bot.triggers", Kind::TextList, "regular expressions that make the bot answer in a public channel"),
+    key("agentd.server", Kind::Text, "the hub that the daemon serves"),
     secret("agentd.api_key", "the API key it logs in with"),
-    key(
-        "agentd.socket",
-        Kind::Text,
-        "Unix socket for local agents; empty: agentd.sock in the runtime or data folder",
-    ),
+    key("agentd.socket", Kind::Text, "Unix socket for local agents; empty: agentd.sock in the runtime or data folder"),
 ];
 
 /// A key as far as the operator's names fill in its pattern.
@@ -240,10 +124,12 @@ pub fn find(path: &str) -> Option<Found> {
     // Nobody told us about an engine's own keys, so their names have to do.
     let telling = ["key", "token", "secret", "password"];
     let guessed = key.kind == Kind::Any && telling.iter().any(|word| path.contains(word));
-    Some(Found {
-        kind: key.kind,
-        secret: key.secret || guessed,
-    })
+    Some(Found { kind: key.kind, secret: key.secret || guessed })
+}
+
+/// What the key is for.
+pub fn about(path: &str) -> &'static str {
+    KEYS.iter().find(|key| matches(key.path, path)).map_or("", |key| key.about)
 }
 
 /// Whether keys lie below this path.
@@ -258,21 +144,15 @@ pub fn is_section(path: &str) -> bool {
 /// The known key or section that a path was probably meant to be.
 pub fn suggest(path: &str) -> Option<String> {
     let names: Vec<&str> = path.split('.').collect();
-    let mut known: Vec<String> = KEYS
-        .iter()
-        .filter(|key| key.kind != Kind::Any)
-        .map(|key| filled(key.path, &names))
-        .collect();
+    let mut known: Vec<String> =
+        KEYS.iter().filter(|key| key.kind != Kind::Any).map(|key| filled(key.path, &names)).collect();
     known.extend(sections());
     nearest(path, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// The names of the top-level tables.
 pub fn sections() -> Vec<String> {
-    let mut names: Vec<String> = KEYS
-        .iter()
-        .filter_map(|key| Some(key.path.split_once('.')?.0.to_owned()))
-        .collect();
+    let mut names: Vec<String> = KEYS.iter().filter_map(|key| Some(key.path.split_once('.')?.0.to_owned())).collect();
     names.dedup();
     names
 }
@@ -280,32 +160,17 @@ pub fn sections() -> Vec<String> {
 fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.split('.').collect();
     let path: Vec<&str> = path.split('.').collect();
-    pattern.len() == path.len()
-        && pattern
-            .iter()
-            .zip(&path)
-            .all(|(want, have)| *want == "*" || want == have)
+    pattern.len() == path.len() && pattern.iter().zip(&path).all(|(want, have)| *want == "*" || want == have)
 }
 
 /// A pattern with the names of `path` in place of its stars.
 fn filled(pattern: &str, names: &[&str]) -> String {
     let parts = pattern.split('.').enumerate();
-    let parts: Vec<&str> = parts
-        .map(|(at, part)| {
-            if part == "*" {
-                names.get(at).copied().unwrap_or("NAME")
-            } else {
-                part
-            }
-        })
-        .collect();
+    let parts: Vec<&str> =
+        parts.map(|(at, part)| if part == "*" { names.get(at).copied().unwrap_or("NAME") } else { part }).collect();
     parts.join(".")
 }
 
 fn quoted(words: &[&str]) -> String {
-    words
-        .iter()
-        .map(|word| format!("`{word}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

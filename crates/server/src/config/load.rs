@@ -25,11 +25,7 @@ pub struct Sources {
 impl Sources {
     /// What a command of this process sees.
     pub fn of_process(file: Option<PathBuf>) -> Self {
-        Self {
-            file,
-            environment: Environment::of_process(),
-            overrides: Vec::new(),
-        }
+        Self { file, environment: Environment::of_process(), overrides: Vec::new() }
     }
 }
 
@@ -85,18 +81,14 @@ impl Loaded {
 /// Reads every source; either the whole configuration is good or all its problems come back.
 pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
     let (path, must_exist) = file_path(sources)?;
-    let file = if must_exist || path.exists() {
-        Some(File::read(&path)?)
-    } else {
-        None
-    };
-    load_with(sources, path, file)
+    let file = if must_exist || path.exists() { Some(File::read(&path)?) } else { None };
+    load_with(sources, path, file.as_ref())
 }
 
 /// Like [`load`], with the text of the file given instead of read.
 pub fn load_text(sources: &Sources, path: PathBuf, text: String) -> Result<Loaded, ConfigError> {
     let file = File::parse(&path, text)?;
-    load_with(sources, path, Some(file))
+    load_with(sources, path, Some(&file))
 }
 
 /// The configuration file, and whether somebody asked for exactly this one.
@@ -104,11 +96,7 @@ pub fn file_path(sources: &Sources) -> Result<(PathBuf, bool), ConfigError> {
     if let Some(path) = &sources.file {
         return Ok((path.clone(), true));
     }
-    if let Some(path) = sources
-        .environment
-        .get("MOOT_CONFIG")
-        .filter(|path| !path.is_empty())
-    {
+    if let Some(path) = sources.environment.get("MOOT_CONFIG").filter(|path| !path.is_empty()) {
         return Ok((PathBuf::from(path), true));
     }
     let folder = paths::config_dir(&sources.environment).ok_or_else(|| {
@@ -118,9 +106,9 @@ pub fn file_path(sources: &Sources) -> Result<(PathBuf, bool), ConfigError> {
     Ok((folder.join("config.toml"), false))
 }
 
-fn load_with(sources: &Sources, path: PathBuf, file: Option<File>) -> Result<Loaded, ConfigError> {
+fn load_with(sources: &Sources, path: PathBuf, file: Option<&File>) -> Result<Loaded, ConfigError> {
     let mut layers = Layers::new();
-    if let Some(file) = &file {
+    if let Some(file) = file {
         layers.add_file(file);
     }
     layers.add_environment(&sources.environment);
@@ -132,21 +120,11 @@ fn load_with(sources: &Sources, path: PathBuf, file: Option<File>) -> Result<Loa
         fill_engine_commands(config);
         layers.validate(config);
     }
-    let Layers {
-        table,
-        origins,
-        problems,
-        notes,
-    } = layers;
+    let Layers { table, origins, problems, notes } = layers;
     match config {
-        Some(config) if problems.is_empty() => Ok(Loaded {
-            config,
-            file: path,
-            file_exists: file.is_some(),
-            table,
-            notes,
-            origins,
-        }),
+        Some(config) if problems.is_empty() => {
+            Ok(Loaded { config, file: path, file_exists: file.is_some(), table, notes, origins })
+        }
         _ => Err(ConfigError { problems }),
     }
 }
@@ -171,12 +149,7 @@ struct Layers {
 impl Layers {
     fn new() -> Self {
         let table = Table::try_from(Config::default()).expect("the defaults are a table");
-        Self {
-            table,
-            origins: BTreeMap::new(),
-            problems: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self { table, origins: BTreeMap::new(), problems: Vec::new(), notes: Vec::new() }
     }
 
     fn add_file(&mut self, file: &File) {
@@ -187,36 +160,32 @@ impl Layers {
 
     fn add_file_value(&mut self, file: &File, path: &str, value: &Value) {
         let known = keys::find(path);
-        if let (Value::Table(below), true) = (value, keys::is_section(path)) {
-            if known.is_none_or(|known| known.kind == Kind::Any) {
-                for (name, value) in below {
-                    self.add_file_value(file, &format!("{path}.{name}"), value);
-                }
-                return;
+        let open = known.is_none_or(|known| known.kind == Kind::Any) && keys::is_section(path);
+        if let (Value::Table(below), true) = (value, open) {
+            for (name, value) in below {
+                self.add_file_value(file, &format!("{path}.{name}"), value);
             }
+            return;
         }
         match known {
             Some(known) if fits(known.kind, value) => {
                 self.set(path, value.clone(), Origin::File(file.place(path)));
             }
-            Some(known) => self
-                .problems
-                .push(wrong_type(path, &known.kind.expected(), value).at(file.place(path))),
-            None if keys::is_section(path) => self
-                .problems
-                .push(wrong_type(path, "a table", value).at(file.place(path))),
-            None => self
-                .problems
-                .push(unknown_key(path, value).at(file.place(path))),
+            Some(known) => self.problems.push(wrong_type(path, &known.kind.expected(), value).at(file.place(path))),
+            None if keys::is_section(path) => {
+                self.problems.push(wrong_type(path, "a table", value).at(file.place(path)));
+            }
+            None => self.problems.push(unknown_key(path, value).at(file.place(path))),
         }
     }
 
     fn add_environment(&mut self, environment: &Environment) {
         for (name, value) in environment.iter() {
-            if let Some(rest) = name.strip_prefix("MOOT_").filter(|rest| *rest != "CONFIG") {
-                if let Err(problem) = self.add_variable(environment, name, rest, value) {
-                    self.problems.push(problem);
-                }
+            let Some(rest) = name.strip_prefix("MOOT_").filter(|rest| *rest != "CONFIG") else {
+                continue;
+            };
+            if let Err(problem) = self.add_variable(environment, name, rest, value) {
+                self.problems.push(problem);
             }
         }
     }
@@ -233,9 +202,7 @@ impl Layers {
         };
         let place = format!("environment variable {name}");
         let located = |problem: Problem| problem.at(place.clone());
-        let text = value
-            .to_str()
-            .ok_or_else(|| located(Problem::new("the value is not UTF-8 text")))?;
+        let text = value.to_str().ok_or_else(|| located(Problem::new("the value is not UTF-8 text")))?;
         let text = if variable.from_file {
             variables::refuse_twice(environment, name, &variable.path).map_err(located)?;
             variables::read_value_file(text).map_err(located)?
@@ -281,11 +248,7 @@ impl Layers {
                     std::net::Ipv6Addr::LOCALHOST.into()
                 });
             }
-            insert(
-                &mut self.table,
-                "server.public_url",
-                Value::String(format!("http://{address}")),
-            );
+            insert(&mut self.table, "server.public_url", Value::String(format!("http://{address}")));
         }
     }
 
@@ -294,10 +257,7 @@ impl Layers {
             Ok(config) => Some(config),
             Err(error) => {
                 // The types were checked key by key; this can only be a hole in the catalogue.
-                self.problems.push(Problem::new(format!(
-                    "the configuration does not fit: {}",
-                    error.message()
-                )));
+                self.problems.push(Problem::new(format!("the configuration does not fit: {}", error.message())));
                 None
             }
         }
@@ -326,9 +286,7 @@ pub fn insert(table: &mut Table, path: &str, value: Value) {
             table.insert(path.to_owned(), value);
         }
         Some((head, rest)) => {
-            let below = table
-                .entry(head.to_owned())
-                .or_insert_with(|| Value::Table(Table::new()));
+            let below = table.entry(head.to_owned()).or_insert_with(|| Value::Table(Table::new()));
             if let Value::Table(below) = below {
                 insert(below, rest, value);
             }
@@ -337,11 +295,7 @@ pub fn insert(table: &mut Table, path: &str, value: Value) {
 }
 
 fn unknown_key(path: &str, value: &Value) -> Problem {
-    let what = if value.is_table() && !path.contains('.') {
-        "section"
-    } else {
-        "key"
-    };
+    let what = if value.is_table() && !path.contains('.') { "section" } else { "key" };
     let problem = Problem::new(format!("unknown {what} `{path}`"));
     match keys::suggest(path) {
         Some(near) => problem.hint(format!("the nearest known one is `{near}`")),

@@ -30,7 +30,8 @@ pub mod values;
 mod variables;
 
 pub use environment::Environment;
-pub use load::{Loaded, Origin, Override, Sources, load};
+pub use load::{Loaded, Origin, Override, Sources, file_path as load_path, load};
+pub use nearest::nearest;
 pub use network::Network;
 pub use problem::{ConfigError, Problem};
 pub use secret::Secret;
@@ -114,10 +115,7 @@ impl Server {
 
     /// The proxies whose `X-Forwarded-For` may be believed.
     pub fn trusted_networks(&self) -> Vec<Network> {
-        self.trusted_proxies
-            .iter()
-            .filter_map(|text| Network::parse(text))
-            .collect()
+        self.trusted_proxies.iter().filter_map(|text| Network::parse(text)).collect()
     }
 }
 
@@ -150,9 +148,7 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self {
-            url: Secret::new("sqlite"),
-        }
+        Self { url: Secret::new("sqlite") }
     }
 }
 
@@ -165,9 +161,7 @@ pub struct Bus {
 
 impl Default for Bus {
     fn default() -> Self {
-        Self {
-            url: Secret::new("local"),
-        }
+        Self { url: Secret::new("local") }
     }
 }
 
@@ -182,11 +176,7 @@ pub struct Llm {
 
 impl Default for Llm {
     fn default() -> Self {
-        Self {
-            base_url: "https://api.openai.com/v1".into(),
-            api_key: Secret::default(),
-            model: "gpt-4o-mini".into(),
-        }
+        Self { base_url: "https://api.openai.com/v1".into(), api_key: Secret::default(), model: "gpt-4o-mini".into() }
     }
 }
 
@@ -220,11 +210,7 @@ pub struct Smarthole {
 
 impl Default for Smarthole {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            listen: "127.0.0.1:9473".into(),
-            response_timeout_s: 30.0,
-        }
+        Self { enabled: true, listen: "127.0.0.1:9473".into(), response_timeout_s: 30.0 }
     }
 }
 
@@ -247,12 +233,7 @@ pub struct Chopsticks {
 
 impl Default for Chopsticks {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            listen: String::new(),
-            runner_secret: Secret::default(),
-            request_timeout_s: 30.0,
-        }
+        Self { enabled: true, listen: String::new(), runner_secret: Secret::default(), request_timeout_s: 30.0 }
     }
 }
 
@@ -262,9 +243,7 @@ impl Chopsticks {
         if self.listen.is_empty() {
             return Ok(None);
         }
-        network::parse_listen(&self.listen)
-            .map(Some)
-            .map_err(anyhow::Error::msg)
+        network::parse_listen(&self.listen).map(Some).map_err(anyhow::Error::msg)
     }
 }
 
@@ -305,10 +284,7 @@ impl Default for Engines {
         let named = ["codex", "claude", "opencode", "pi"];
         Self {
             default: "codex".into(),
-            named: named
-                .into_iter()
-                .map(|name| (name.to_owned(), Engine::named(name)))
-                .collect(),
+            named: named.into_iter().map(|name| (name.to_owned(), Engine::named(name))).collect(),
         }
     }
 }
@@ -328,10 +304,7 @@ pub struct Engine {
 
 impl Engine {
     fn named(name: &str) -> Self {
-        Self {
-            command: name.to_owned(),
-            ..Self::default()
-        }
+        Self { command: name.to_owned(), ..Self::default() }
     }
 }
 
@@ -383,11 +356,7 @@ pub struct Agentd {
 
 impl Default for Agentd {
     fn default() -> Self {
-        Self {
-            server: "ws://127.0.0.1:8484/ws".into(),
-            api_key: Secret::default(),
-            socket: String::new(),
-        }
+        Self { server: "ws://127.0.0.1:8484/ws".into(), api_key: Secret::default(), socket: String::new() }
     }
 }
 
@@ -398,8 +367,6 @@ impl Agentd {
         if !self.socket.is_empty() {
             return paths::expand_home(&self.socket, &environment);
         }
-        paths::runtime_dir(&environment)
-            .unwrap_or_else(|| data_dir.to_owned())
-            .join("agentd.sock")
+        paths::runtime_dir(&environment).unwrap_or_else(|| data_dir.to_owned()).join("agentd.sock")
     }
 }

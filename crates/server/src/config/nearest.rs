@@ -9,9 +9,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         let part = distance(&leaf(word), &leaf(candidate));
         (whole.min(2 * part + 1), whole)
     };
-    candidates
-        .into_iter()
-        .min_by_key(|candidate| score(candidate))
+    candidates.into_iter().min_by_key(|candidate| score(candidate))
 }
 
 /// Edit distance in which swapping two neighbours counts once (optimal string alignment).
@@ -23,9 +21,7 @@ pub fn distance(left: &str, right: &str) -> usize {
         let mut row = vec![i];
         for j in 1..=right.len() {
             let same = usize::from(left[i - 1] != right[j - 1]);
-            let mut best = (rows[i - 1][j] + 1)
-                .min(row[j - 1] + 1)
-                .min(rows[i - 1][j - 1] + same);
+            let mut best = (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + same);
             if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
                 best = best.min(rows[i - 2][j - 2] + 1);
             }

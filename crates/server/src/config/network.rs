@@ -4,14 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Reads `address:port`; `localhost` means 127.0.0.1, other names are refused because they may change.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
-    if let Some(port) = text
-        .strip_prefix("localhost:")
-        .and_then(|port| port.parse().ok())
-    {
+    if let Some(port) = text.strip_prefix("localhost:").and_then(|port| port.parse().ok()) {
         return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     }
-    text.parse()
-        .map_err(|_| format!("`{text}` is not an address with a port"))
+    text.parse().map_err(|_| format!("`{text}` is not an address with a port"))
 }
 
 /// An address or a block of addresses, like `10.0.0.0/8`.
@@ -35,11 +31,9 @@ impl Network {
 
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
-            (IpAddr::V4(network), IpAddr::V4(address)) => same_prefix(
-                u128::from(network.to_bits()),
-                u128::from(address.to_bits()),
-                32 - self.prefix,
-            ),
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                same_prefix(u128::from(network.to_bits()), u128::from(address.to_bits()), 32 - self.prefix)
+            }
             (IpAddr::V6(network), IpAddr::V6(address)) => {
                 same_prefix(network.to_bits(), address.to_bits(), 128 - self.prefix)
             }
@@ -57,9 +51,7 @@ mod tests {
     use super::*;
 
     fn holds(network: &str, address: &str) -> bool {
-        Network::parse(network)
-            .unwrap()
-            .contains(address.parse().unwrap())
+        Network::parse(network).unwrap().contains(address.parse().unwrap())
     }
 
     #[test]
@@ -83,10 +75,7 @@ mod tests {
 
     #[test]
     fn localhost_is_the_only_name_to_listen_on() {
-        assert_eq!(
-            parse_listen("localhost:80").unwrap(),
-            SocketAddr::from(([127, 0, 0, 1], 80))
-        );
+        assert_eq!(parse_listen("localhost:80").unwrap(), SocketAddr::from(([127, 0, 0, 1], 80)));
         assert!(parse_listen("example.org:80").is_err());
         assert!(parse_listen("127.0.0.1").is_err());
     }

@@ -8,17 +8,13 @@ const FOLDER: &str = "folkmoot";
 
 /// `$XDG_CONFIG_HOME/folkmoot`, else `~/.config/folkmoot`.
 pub fn config_dir(environment: &Environment) -> Option<PathBuf> {
-    let base = environment
-        .folder("XDG_CONFIG_HOME")
-        .or_else(|| Some(home(environment)?.join(".config")));
+    let base = environment.folder("XDG_CONFIG_HOME").or_else(|| Some(home(environment)?.join(".config")));
     Some(base?.join(FOLDER))
 }
 
 /// `$XDG_DATA_HOME/folkmoot`, else `~/.local/share/folkmoot`.
 pub fn data_dir(environment: &Environment) -> Option<PathBuf> {
-    let base = environment
-        .folder("XDG_DATA_HOME")
-        .or_else(|| Some(home(environment)?.join(".local/share")));
+    let base = environment.folder("XDG_DATA_HOME").or_else(|| Some(home(environment)?.join(".local/share")));
     Some(base?.join(FOLDER))
 }
 
@@ -31,9 +27,7 @@ pub fn runtime_dir(environment: &Environment) -> Option<PathBuf> {
 pub fn expand_home(text: &str, environment: &Environment) -> PathBuf {
     match (text.strip_prefix('~'), home(environment)) {
         (Some(""), Some(home)) => home,
-        (Some(rest), Some(home)) if rest.starts_with('/') => {
-            home.join(rest.trim_start_matches('/'))
-        }
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
         _ => PathBuf::from(text),
     }
 }

@@ -12,11 +12,7 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(sentence: impl Into<String>) -> Self {
-        Self {
-            place: None,
-            sentence: sentence.into(),
-            hint: None,
-        }
+        Self { place: None, sentence: sentence.into(), hint: None }
     }
 
     #[must_use]
@@ -49,9 +45,7 @@ pub struct ConfigError {
 
 impl From<Problem> for ConfigError {
     fn from(problem: Problem) -> Self {
-        Self {
-            problems: vec![problem],
-        }
+        Self { problems: vec![problem] }
     }
 }
 

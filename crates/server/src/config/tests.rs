@@ -12,11 +12,7 @@ struct Given {
 }
 
 fn given(text: &'static str) -> Given {
-    Given {
-        text,
-        environment: Environment::from_pairs([("HOME", "/home/ann")]),
-        overrides: Vec::new(),
-    }
+    Given { text, environment: Environment::from_pairs([("HOME", "/home/ann")]), overrides: Vec::new() }
 }
 
 impl Given {
@@ -26,20 +22,12 @@ impl Given {
     }
 
     fn with_flag(mut self, flag: &'static str, key: &'static str, value: &str) -> Self {
-        self.overrides.push(Override {
-            flag,
-            key,
-            value: value.into(),
-        });
+        self.overrides.push(Override { flag, key, value: value.into() });
         self
     }
 
     fn load(&self) -> Result<Loaded, ConfigError> {
-        let sources = Sources {
-            file: None,
-            environment: self.environment.clone(),
-            overrides: self.overrides.clone(),
-        };
+        let sources = Sources { file: None, environment: self.environment.clone(), overrides: self.overrides.clone() };
         load::load_text(&sources, PathBuf::from("moot.toml"), self.text.into())
     }
 
@@ -70,24 +58,15 @@ fn an_empty_file_gives_the_promised_defaults() {
     assert_eq!(config.smarthole.listen, "127.0.0.1:9473");
     assert!(config.smarthole.enabled);
     assert_eq!(config.engines.default, "codex");
-    assert_eq!(
-        config.engines.named.keys().collect::<Vec<_>>(),
-        ["claude", "codex", "opencode", "pi"]
-    );
-    assert_eq!(
-        config.data_dir(),
-        PathBuf::from("/home/ann/.local/share/folkmoot")
-    );
+    assert_eq!(config.engines.named.keys().collect::<Vec<_>>(), ["claude", "codex", "opencode", "pi"]);
+    assert_eq!(config.data_dir(), PathBuf::from("/home/ann/.local/share/folkmoot"));
     assert!(config.projects.is_empty());
 }
 
 #[test]
 fn the_catalogue_and_the_fields_name_the_same_keys() {
     let table = toml::Table::try_from(Config::default()).unwrap();
-    let mut fields: Vec<String> = values::leaves(&table)
-        .into_iter()
-        .map(|(path, _)| path)
-        .collect();
+    let mut fields: Vec<String> = values::leaves(&table).into_iter().map(|(path, _)| path).collect();
     fields.retain(|path| !path.starts_with("engines.") || path == "engines.default");
     let mut known: Vec<String> = keys::KEYS.iter().map(|key| key.path.to_owned()).collect();
     known.retain(|path| !path.contains('*'));
@@ -95,68 +74,36 @@ fn the_catalogue_and_the_fields_name_the_same_keys() {
     known.sort();
     assert_eq!(fields, known);
     let engine = toml::Table::try_from(Engine::default()).unwrap();
-    assert!(
-        engine
-            .keys()
-            .all(|name| keys::find(&format!("engines.x.{name}")).is_some())
-    );
+    assert!(engine.keys().all(|name| keys::find(&format!("engines.x.{name}")).is_some()));
     let project = toml::Table::try_from(Project::default()).unwrap();
-    assert!(
-        project
-            .keys()
-            .all(|name| keys::find(&format!("projects.x.{name}")).is_some())
-    );
+    assert!(project.keys().all(|name| keys::find(&format!("projects.x.{name}")).is_some()));
 }
 
 #[test]
 fn flags_beat_the_environment_which_beats_the_file_which_beats_the_default() {
     let file = "[server]\nlisten = \"127.0.0.1:1\"\nregistration = \"open\"\nlog = \"warn\"\n";
-    let environment = [
-        ("MOOT_SERVER__LISTEN", "127.0.0.1:2"),
-        ("MOOT_SERVER__REGISTRATION", "closed"),
-    ];
-    let loaded = given(file)
-        .with_environment(environment)
-        .with_flag("--listen", "server.listen", "127.0.0.1:3")
-        .load()
-        .unwrap();
+    let environment = [("MOOT_SERVER__LISTEN", "127.0.0.1:2"), ("MOOT_SERVER__REGISTRATION", "closed")];
+    let loaded =
+        given(file).with_environment(environment).with_flag("--listen", "server.listen", "127.0.0.1:3").load().unwrap();
     assert_eq!(loaded.config.server.listen, "127.0.0.1:3");
     assert_eq!(loaded.config.server.registration, Registration::Closed);
     assert_eq!(loaded.config.server.log, "warn");
     assert_eq!(loaded.origin("server.listen"), Origin::Flag("--listen"));
-    assert_eq!(
-        loaded.origin("server.registration"),
-        Origin::Environment("MOOT_SERVER__REGISTRATION".into())
-    );
-    assert_eq!(
-        loaded.origin("server.log"),
-        Origin::File("moot.toml:4".into())
-    );
+    assert_eq!(loaded.origin("server.registration"), Origin::Environment("MOOT_SERVER__REGISTRATION".into()));
+    assert_eq!(loaded.origin("server.log"), Origin::File("moot.toml:4".into()));
     assert_eq!(loaded.origin("server.log_format"), Origin::Default);
 }
 
 #[test]
 fn an_unknown_key_of_the_file_is_named_with_its_line_and_the_nearest_known_one() {
     let problem = given("[server]\nregistration = \"open\"\nlisen = \"127.0.0.1:1\"\n").problem();
-    assert_eq!(
-        problem,
-        "moot.toml:3: unknown key `server.lisen` | the nearest known one is `server.listen`"
-    );
+    assert_eq!(problem, "moot.toml:3: unknown key `server.lisen` | the nearest known one is `server.listen`");
     let problem = given("listen = \"127.0.0.1:1\"\n").problem();
-    assert_eq!(
-        problem,
-        "moot.toml:1: unknown key `listen` | the nearest known one is `server.listen`"
-    );
+    assert_eq!(problem, "moot.toml:1: unknown key `listen` | the nearest known one is `server.listen`");
     let problem = given("\n[sever]\nlisten = \"127.0.0.1:1\"\n").problem();
-    assert_eq!(
-        problem,
-        "moot.toml:2: unknown section `sever` | the nearest known one is `server`"
-    );
+    assert_eq!(problem, "moot.toml:2: unknown section `sever` | the nearest known one is `server`");
     let problem = given("server.dat_dir = \"/x\"\n").problem();
-    assert_eq!(
-        problem,
-        "moot.toml:1: unknown key `server.dat_dir` | the nearest known one is `server.data_dir`"
-    );
+    assert_eq!(problem, "moot.toml:1: unknown key `server.dat_dir` | the nearest known one is `server.data_dir`");
     let problem = given("[projects.site]\npath = \"~/site\"\ndefault_engin = \"pi\"\n").problem();
     assert_eq!(
         problem,
@@ -166,45 +113,29 @@ fn an_unknown_key_of_the_file_is_named_with_its_line_and_the_nearest_known_one()
 
 #[test]
 fn an_unknown_key_of_the_environment_is_named_with_the_nearest_known_one() {
-    let problem = given("")
-        .with_environment([("MOOT_SERVER__LISEN", "x")])
-        .problem();
+    let problem = given("").with_environment([("MOOT_SERVER__LISEN", "x")]).problem();
     assert_eq!(
         problem,
         "unknown environment variable `MOOT_SERVER__LISEN` | the nearest known one is `MOOT_SERVER__LISTEN`"
     );
-    let problem = given("")
-        .with_environment([("MOOT_NOWHERE__AT_ALL", "x")])
-        .problem();
-    assert!(problem.starts_with(
-        "unknown environment variable `MOOT_NOWHERE__AT_ALL` | the nearest known one is `MOOT_"
-    ));
+    let problem = given("").with_environment([("MOOT_NOWHERE__AT_ALL", "x")]).problem();
+    assert!(
+        problem.starts_with("unknown environment variable `MOOT_NOWHERE__AT_ALL` | the nearest known one is `MOOT_")
+    );
 }
 
 #[test]
 fn one_underscore_instead_of_two_is_a_mistake() {
-    let problem = given("")
-        .with_environment([("MOOT_SERVER_LISTEN", "127.0.0.1:1")])
-        .problem();
-    assert!(
-        problem.ends_with("the nearest known one is `MOOT_SERVER__LISTEN`"),
-        "{problem}"
-    );
-    let problem = given("")
-        .with_environment([("MOOT_CONFG", "/x.toml")])
-        .problem();
-    assert!(
-        problem.ends_with("the nearest known one is `MOOT_CONFIG`"),
-        "{problem}"
-    );
+    let problem = given("").with_environment([("MOOT_SERVER_LISTEN", "127.0.0.1:1")]).problem();
+    assert!(problem.ends_with("the nearest known one is `MOOT_SERVER__LISTEN`"), "{problem}");
+    let problem = given("").with_environment([("MOOT_CONFG", "/x.toml")]).problem();
+    assert!(problem.ends_with("the nearest known one is `MOOT_CONFIG`"), "{problem}");
 }
 
 #[test]
 fn a_foreign_variable_that_begins_with_moot_is_only_noted() {
-    let loaded = given("")
-        .with_environment([("MOOT_BIN", "/usr/bin/moot"), ("MOOT_CONFIG", "moot.toml")])
-        .load()
-        .unwrap();
+    let loaded =
+        given("").with_environment([("MOOT_BIN", "/usr/bin/moot"), ("MOOT_CONFIG", "moot.toml")]).load().unwrap();
     assert_eq!(loaded.notes.len(), 1);
     assert!(loaded.notes[0].sentence.contains("MOOT_BIN"));
 }
@@ -212,38 +143,20 @@ fn a_foreign_variable_that_begins_with_moot_is_only_noted() {
 #[test]
 fn a_wrong_type_names_the_key_what_is_expected_and_what_came() {
     let cases = [
-        (
-            "[server]\nlisten = 8484\n",
-            "moot.toml:2: `server.listen` must be text, got the number 8484",
-        ),
+        ("[server]\nlisten = 8484\n", "moot.toml:2: `server.listen` must be text, got the number 8484"),
         (
             "[smarthole]\nenabled = \"yes\"\n",
             "moot.toml:2: `smarthole.enabled` must be true or false, got the text \"yes\"",
         ),
-        (
-            "[telegram]\nchat_id = \"7\"\n",
-            "moot.toml:2: `telegram.chat_id` must be a whole number, got the text \"7\"",
-        ),
+        ("[telegram]\nchat_id = \"7\"\n", "moot.toml:2: `telegram.chat_id` must be a whole number, got the text \"7\""),
         (
             "[server]\nallowed_origins = \"x\"\n",
             "moot.toml:2: `server.allowed_origins` must be a list of texts, got the text \"x\"",
         ),
-        (
-            "[bot]\ntriggers = [1]\n",
-            "moot.toml:2: `bot.triggers` must be a list of texts, got a list with a number",
-        ),
-        (
-            "server = 3\n",
-            "moot.toml:1: `server` must be a table, got the number 3",
-        ),
-        (
-            "engines.codex = \"x\"\n",
-            "moot.toml:1: `engines.codex` must be a table, got the text \"x\"",
-        ),
-        (
-            "[server.listen]\nport = 1\n",
-            "moot.toml:1: `server.listen` must be text, got a table",
-        ),
+        ("[bot]\ntriggers = [1]\n", "moot.toml:2: `bot.triggers` must be a list of texts, got a list with a number"),
+        ("server = 3\n", "moot.toml:1: `server` must be a table, got the number 3"),
+        ("engines.codex = \"x\"\n", "moot.toml:1: `engines.codex` must be a table, got the text \"x\""),
+        ("[server.listen]\nport = 1\n", "moot.toml:1: `server.listen` must be text, got a table"),
     ];
     for (text, expected) in cases {
         assert_eq!(given(text).problem(), expected);
@@ -257,9 +170,7 @@ fn a_choice_lists_its_words() {
         problem,
         "moot.toml:2: `server.registration` must be one of `first`, `open`, `closed`, got the text \"all\""
     );
-    let problem = given("")
-        .with_environment([("MOOT_SERVER__LOG_FORMAT", "xml")])
-        .problem();
+    let problem = given("").with_environment([("MOOT_SERVER__LOG_FORMAT", "xml")]).problem();
     assert_eq!(
         problem,
         "environment variable MOOT_SERVER__LOG_FORMAT: `server.log_format` must be one of `text`, `json`, got `xml`"
@@ -274,9 +185,7 @@ fn a_syntax_error_names_file_and_line() {
 
 #[test]
 fn all_problems_are_reported_at_once() {
-    let error = given("[server]\nlisen = 1\nlisten = 2\nregistration = \"x\"\n")
-        .load()
-        .unwrap_err();
+    let error = given("[server]\nlisen = 1\nlisten = 2\nregistration = \"x\"\n").load().unwrap_err();
     assert_eq!(error.problems.len(), 3, "{error}");
 }
 
@@ -288,10 +197,7 @@ fn values_of_the_environment_are_read_by_the_kind_of_their_key() {
             ("MOOT_SMARTHOLE__RESPONSE_TIMEOUT_S", "2.5"),
             ("MOOT_TELEGRAM__CHAT_ID", "-100123"),
             ("MOOT_TELEGRAM__ALLOWED_USER_IDS", "1, 2"),
-            (
-                "MOOT_SERVER__ALLOWED_ORIGINS",
-                "[\"https://a.example\", \"https://b.example\"]",
-            ),
+            ("MOOT_SERVER__ALLOWED_ORIGINS", "[\"https://a.example\", \"https://b.example\"]"),
             ("MOOT_ENGINES__CODEX__MODEL", "o9"),
             ("MOOT_ENGINES__CODEX__ENV__HTTP_PROXY", "http://p"),
             ("MOOT_ENGINES__CLAUDE__USE_API_BILLING", "true"),
@@ -301,20 +207,11 @@ fn values_of_the_environment_are_read_by_the_kind_of_their_key() {
     assert_eq!(config.smarthole.response_timeout_s, 2.5);
     assert_eq!(config.telegram.chat_id, -100_123);
     assert_eq!(config.telegram.allowed_user_ids, [1, 2]);
-    assert_eq!(
-        config.server.allowed_origins,
-        ["https://a.example", "https://b.example"]
-    );
+    assert_eq!(config.server.allowed_origins, ["https://a.example", "https://b.example"]);
     assert_eq!(config.engines.named["codex"].model, "o9");
     assert_eq!(config.engines.named["codex"].command, "codex");
-    assert_eq!(
-        config.engines.named["codex"].env["HTTP_PROXY"].expose(),
-        "http://p"
-    );
-    assert_eq!(
-        config.engines.named["claude"].own["use_api_billing"],
-        toml::Value::Boolean(true)
-    );
+    assert_eq!(config.engines.named["codex"].env["HTTP_PROXY"].expose(), "http://p");
+    assert_eq!(config.engines.named["claude"].own["use_api_billing"], toml::Value::Boolean(true));
 }
 
 #[test]
@@ -323,101 +220,48 @@ fn a_file_suffix_reads_the_value_from_a_file_without_its_last_line_end() {
     let path = folder.path().join("key");
     std::fs::write(&path, "s3cret\n").unwrap();
     let path = path.to_str().unwrap();
-    let config = given("")
-        .with_environment([("MOOT_LLM__API_KEY_FILE", path)])
-        .config();
+    let config = given("").with_environment([("MOOT_LLM__API_KEY_FILE", path)]).config();
     assert_eq!(config.llm.api_key.expose(), "s3cret");
-    let problem = given("")
-        .with_environment([("MOOT_LLM__API_KEY_FILE", "/nowhere/key")])
-        .problem();
-    assert!(problem.starts_with(
-        "environment variable MOOT_LLM__API_KEY_FILE: the file `/nowhere/key` cannot be read"
-    ));
+    let problem = given("").with_environment([("MOOT_LLM__API_KEY_FILE", "/nowhere/key")]).problem();
+    assert!(problem.starts_with("environment variable MOOT_LLM__API_KEY_FILE: the file `/nowhere/key` cannot be read"));
     let twice = [("MOOT_LLM__API_KEY_FILE", path), ("MOOT_LLM__API_KEY", "x")];
-    assert!(
-        given("")
-            .with_environment(twice)
-            .problem()
-            .contains("given twice")
-    );
+    assert!(given("").with_environment(twice).problem().contains("given twice"));
 }
 
 #[test]
 fn a_listen_value_must_be_an_address_with_a_port() {
     let problem = given("[server]\nlisten = \"8484\"\n").problem();
     assert!(
-        problem.starts_with(
-            "moot.toml:2: `server.listen` cannot be listened on: `8484` is not an address"
-        ),
+        problem.starts_with("moot.toml:2: `server.listen` cannot be listened on: `8484` is not an address"),
         "{problem}"
     );
-    let problem = given("")
-        .with_flag("--listen", "server.listen", "nonsense")
-        .problem();
-    assert!(
-        problem.starts_with("flag --listen: `server.listen`"),
-        "{problem}"
-    );
-    assert!(
-        given("[chopsticks]\nlisten = \"x\"\n")
-            .problem()
-            .contains("`chopsticks.listen`")
-    );
+    let problem = given("").with_flag("--listen", "server.listen", "nonsense").problem();
+    assert!(problem.starts_with("flag --listen: `server.listen`"), "{problem}");
+    assert!(given("[chopsticks]\nlisten = \"x\"\n").problem().contains("`chopsticks.listen`"));
 }
 
 #[test]
 fn smarthole_listens_on_loopback_only() {
     let problem = given("[smarthole]\nlisten = \"0.0.0.0:9473\"\n").problem();
-    assert!(
-        problem.contains("this door opens on loopback only"),
-        "{problem}"
-    );
-    assert_eq!(
-        given("[smarthole]\nlisten = \"[::1]:9473\"\n")
-            .config()
-            .smarthole
-            .listen_addr()
-            .unwrap()
-            .port(),
-        9473
-    );
-    assert_eq!(
-        given("[smarthole]\nlisten = \"localhost:1\"\n")
-            .config()
-            .smarthole
-            .listen_addr()
-            .unwrap()
-            .port(),
-        1
-    );
+    assert!(problem.contains("this door opens on loopback only"), "{problem}");
+    assert_eq!(given("[smarthole]\nlisten = \"[::1]:9473\"\n").config().smarthole.listen_addr().unwrap().port(), 9473);
+    assert_eq!(given("[smarthole]\nlisten = \"localhost:1\"\n").config().smarthole.listen_addr().unwrap().port(), 1);
 }
 
 #[test]
 fn addresses_must_be_urls_of_the_right_scheme() {
     for (text, key) in [
-        (
-            "[server]\npublic_url = \"hub.example\"\n",
-            "server.public_url",
-        ),
+        ("[server]\npublic_url = \"hub.example\"\n", "server.public_url"),
         ("[llm]\nbase_url = \"ftp://x\"\n", "llm.base_url"),
         ("[bot]\nurl = \"https://x\"\n", "bot.url"),
         ("[agentd]\nserver = \"127.0.0.1\"\n", "agentd.server"),
         ("[store]\nurl = \"mysql://x\"\n", "store.url"),
         ("[bus]\nurl = \"redis://x\"\n", "bus.url"),
-        (
-            "[server]\nallowed_origins = [\"https://x/path\"]\n",
-            "server.allowed_origins",
-        ),
-        (
-            "[server]\ntrusted_proxies = [\"proxy\"]\n",
-            "server.trusted_proxies",
-        ),
+        ("[server]\nallowed_origins = [\"https://x/path\"]\n", "server.allowed_origins"),
+        ("[server]\ntrusted_proxies = [\"proxy\"]\n", "server.trusted_proxies"),
     ] {
         let problem = given(text).problem();
-        assert!(
-            problem.starts_with("moot.toml:2: ") && problem.contains(key),
-            "{problem}"
-        );
+        assert!(problem.starts_with("moot.toml:2: ") && problem.contains(key), "{problem}");
     }
     given("[server]\nallowed_origins = [\"app://obsidian.md\", \"https://x:8443\"]\n").config();
 }
@@ -425,28 +269,13 @@ fn addresses_must_be_urls_of_the_right_scheme() {
 #[test]
 fn the_other_values_are_checked_too() {
     for (text, part) in [
-        (
-            "[server]\nlog = \"info,=\"\n",
-            "`server.log` is not a log filter",
-        ),
+        ("[server]\nlog = \"info,=\"\n", "`server.log` is not a log filter"),
         ("[server]\njwt_secret = \"short\"\n", "at least 32"),
-        (
-            "[smarthole]\nresponse_timeout_s = 0\n",
-            "between 0.1 and 86400",
-        ),
+        ("[smarthole]\nresponse_timeout_s = 0\n", "between 0.1 and 86400"),
         ("[telegram]\nallowed_user_ids = [-5]\n", "positive"),
-        (
-            "[engines]\ndefault = \"codx\"\n",
-            "the nearest known one is `codex`",
-        ),
-        (
-            "[projects.site]\ndefault_engine = \"pi\"\n",
-            "has no `path`",
-        ),
-        (
-            "[projects.site]\npath = \"/x\"\ndefault_engine = \"pie\"\n",
-            "the nearest known one is `pi`",
-        ),
+        ("[engines]\ndefault = \"codx\"\n", "the nearest known one is `codex`"),
+        ("[projects.site]\ndefault_engine = \"pi\"\n", "has no `path`"),
+        ("[projects.site]\npath = \"/x\"\ndefault_engine = \"pie\"\n", "the nearest known one is `pi`"),
     ] {
         let problem = given(text).problem();
         assert!(problem.contains(part), "{problem}");
@@ -455,32 +284,11 @@ fn the_other_values_are_checked_too() {
 
 #[test]
 fn the_public_address_follows_the_listener_unless_it_is_set() {
-    assert_eq!(
-        given("[server]\nlisten = \"127.0.0.1:9\"\n")
-            .config()
-            .server
-            .public_url,
-        "http://127.0.0.1:9"
-    );
-    assert_eq!(
-        given("[server]\nlisten = \"0.0.0.0:9\"\n")
-            .config()
-            .server
-            .public_url,
-        "http://127.0.0.1:9"
-    );
-    assert_eq!(
-        given("[server]\nlisten = \"[::]:9\"\n")
-            .config()
-            .server
-            .public_url,
-        "http://[::1]:9"
-    );
+    assert_eq!(given("[server]\nlisten = \"127.0.0.1:9\"\n").config().server.public_url, "http://127.0.0.1:9");
+    assert_eq!(given("[server]\nlisten = \"0.0.0.0:9\"\n").config().server.public_url, "http://127.0.0.1:9");
+    assert_eq!(given("[server]\nlisten = \"[::]:9\"\n").config().server.public_url, "http://[::1]:9");
     let both = "[server]\nlisten = \"127.0.0.1:9\"\npublic_url = \"https://hub.example\"\n";
-    assert_eq!(
-        given(both).config().server.public_url,
-        "https://hub.example"
-    );
+    assert_eq!(given(both).config().server.public_url, "https://hub.example");
 }
 
 #[test]
@@ -496,16 +304,9 @@ fn engines_and_projects_are_open_tables() {
 
 #[test]
 fn folders_follow_the_xdg_variables_and_ignore_relative_ones() {
-    let set = Environment::from_pairs([
-        ("HOME", "/h"),
-        ("XDG_DATA_HOME", "/d"),
-        ("XDG_CONFIG_HOME", "c"),
-    ]);
+    let set = Environment::from_pairs([("HOME", "/h"), ("XDG_DATA_HOME", "/d"), ("XDG_CONFIG_HOME", "c")]);
     assert_eq!(paths::data_dir(&set), Some(PathBuf::from("/d/folkmoot")));
-    assert_eq!(
-        paths::config_dir(&set),
-        Some(PathBuf::from("/h/.config/folkmoot"))
-    );
+    assert_eq!(paths::config_dir(&set), Some(PathBuf::from("/h/.config/folkmoot")));
     assert_eq!(paths::runtime_dir(&set), None);
     assert_eq!(paths::data_dir(&Environment::default()), None);
     assert_eq!(paths::expand_home("~/x", &set), PathBuf::from("/h/x"));
@@ -515,42 +316,22 @@ fn folders_follow_the_xdg_variables_and_ignore_relative_ones() {
 #[test]
 fn the_file_is_found_by_flag_then_variable_then_folder() {
     let environment = Environment::from_pairs([("HOME", "/h"), ("MOOT_CONFIG", "/m.toml")]);
-    let mut sources = Sources {
-        file: Some("/f.toml".into()),
-        environment,
-        overrides: Vec::new(),
-    };
-    assert_eq!(
-        load::file_path(&sources).unwrap(),
-        (PathBuf::from("/f.toml"), true)
-    );
+    let mut sources = Sources { file: Some("/f.toml".into()), environment, overrides: Vec::new() };
+    assert_eq!(load::file_path(&sources).unwrap(), (PathBuf::from("/f.toml"), true));
     sources.file = None;
-    assert_eq!(
-        load::file_path(&sources).unwrap(),
-        (PathBuf::from("/m.toml"), true)
-    );
+    assert_eq!(load::file_path(&sources).unwrap(), (PathBuf::from("/m.toml"), true));
     sources.environment = Environment::from_pairs([("HOME", "/h")]);
-    assert_eq!(
-        load::file_path(&sources).unwrap(),
-        (PathBuf::from("/h/.config/folkmoot/config.toml"), false)
-    );
+    assert_eq!(load::file_path(&sources).unwrap(), (PathBuf::from("/h/.config/folkmoot/config.toml"), false));
 }
 
 #[test]
 fn a_named_file_must_exist_and_the_usual_one_need_not() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().to_str().unwrap();
-    let mut sources = Sources {
-        environment: Environment::from_pairs([("HOME", home)]),
-        ..Sources::default()
-    };
+    let mut sources = Sources { environment: Environment::from_pairs([("HOME", home)]), ..Sources::default() };
     assert!(!load(&sources).unwrap().file_exists);
     sources.file = Some(folder.path().join("none.toml"));
-    assert!(
-        load(&sources).unwrap_err().problems[0]
-            .sentence
-            .contains("cannot be read")
-    );
+    assert!(load(&sources).unwrap_err().problems[0].sentence.contains("cannot be read"));
 }
 
 #[test]
@@ -565,15 +346,9 @@ fn secrets_are_never_shown() {
     for secret in ["sk-123", "pw@", "t0p", "t1p"] {
         assert!(!shown.contains(secret), "{shown}");
     }
-    assert!(
-        shown.contains("llm.api_key=\"***\"") && shown.contains("postgres://u:***@db/x"),
-        "{shown}"
-    );
+    assert!(shown.contains("llm.api_key=\"***\"") && shown.contains("postgres://u:***@db/x"), "{shown}");
     let debug = format!("{:?}", loaded.config);
-    assert!(
-        !debug.contains("sk-123") && !debug.contains("pw@") && !debug.contains("t0p"),
-        "{debug}"
-    );
+    assert!(!debug.contains("sk-123") && !debug.contains("pw@") && !debug.contains("t0p"), "{debug}");
     assert!(Config::is_secret("server.jwt_secret") && !Config::is_secret("server.listen"));
     let wrong = given("[llm]\napi_key = [\"sk-123\"]\n").problem();
     assert!(!wrong.contains("sk-123"), "{wrong}");
@@ -585,10 +360,7 @@ mod setting {
     fn sources(folder: &tempfile::TempDir, text: &str) -> Sources {
         let path = folder.path().join("config.toml");
         std::fs::write(&path, text).unwrap();
-        Sources {
-            file: Some(path),
-            ..Sources::default()
-        }
+        Sources { file: Some(path), ..Sources::default() }
     }
 
     fn read(sources: &Sources) -> String {
@@ -598,15 +370,9 @@ mod setting {
     #[test]
     fn a_key_is_changed_in_place_and_comments_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let sources = sources(
-            &folder,
-            "# mine\n[server]\nlisten = \"127.0.0.1:1\" # here\n",
-        );
+        let sources = sources(&folder, "# mine\n[server]\nlisten = \"127.0.0.1:1\" # here\n");
         edit::set(&sources, "server.listen", "127.0.0.1:2").unwrap();
-        assert_eq!(
-            read(&sources),
-            "# mine\n[server]\nlisten = \"127.0.0.1:2\" # here\n"
-        );
+        assert_eq!(read(&sources), "# mine\n[server]\nlisten = \"127.0.0.1:2\" # here\n");
         edit::set(&sources, "server.registration", "open").unwrap();
         edit::set(&sources, "engines.codex.model", "o9").unwrap();
         edit::set(&sources, "telegram.allowed_user_ids", "1,2").unwrap();
@@ -618,12 +384,9 @@ mod setting {
     fn a_bad_value_or_an_unknown_key_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let sources = sources(&folder, "[server]\nlog = \"info\"\n");
-        for (key, value) in [
-            ("server.lisen", "x"),
-            ("server.listen", "x"),
-            ("smarthole.enabled", "maybe"),
-            ("server", "x"),
-        ] {
+        for (key, value) in
+            [("server.lisen", "x"), ("server.listen", "x"), ("smarthole.enabled", "maybe"), ("server", "x")]
+        {
             assert!(edit::set(&sources, key, value).is_err(), "{key}");
         }
         assert_eq!(read(&sources), "[server]\nlog = \"info\"\n");
@@ -643,14 +406,8 @@ mod setting {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/config.toml");
-        let sources = Sources {
-            file: Some(path.clone()),
-            ..Sources::default()
-        };
+        let sources = Sources { file: Some(path.clone()), ..Sources::default() };
         edit::set(&sources, "llm.api_key", "sk-1").unwrap();
-        assert_eq!(
-            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

@@ -24,8 +24,7 @@ fn server(check: &mut Check, config: &Config) {
     check.url("server.public_url", &server.public_url, &["http", "https"]);
     let length = server.jwt_secret.expose().len();
     if length > 0 && length < 32 {
-        let sentence =
-            format!("`server.jwt_secret` is only {length} bytes long; it must have at least 32");
+        let sentence = format!("`server.jwt_secret` is only {length} bytes long; it must have at least 32");
         check.add(
             "server.jwt_secret",
             Problem::new(sentence).hint("leave it empty, and the hub makes and keeps a good one"),
@@ -33,16 +32,11 @@ fn server(check: &mut Check, config: &Config) {
     }
     if let Err(error) = tracing_subscriber::EnvFilter::try_new(&server.log) {
         let problem = Problem::new(format!("`server.log` is not a log filter: {error}"));
-        check.add(
-            "server.log",
-            problem.hint("use error, warn, info, debug or trace"),
-        );
+        check.add("server.log", problem.hint("use error, warn, info, debug or trace"));
     }
     for origin in &server.allowed_origins {
         if !is_origin(origin) {
-            let problem = Problem::new(format!(
-                "`server.allowed_origins` has `{origin}`, which is not an origin"
-            ));
+            let problem = Problem::new(format!("`server.allowed_origins` has `{origin}`, which is not an origin"));
             check.add(
                 "server.allowed_origins",
                 problem.hint("an origin is scheme://host or scheme://host:port, without a path"),
@@ -51,9 +45,8 @@ fn server(check: &mut Check, config: &Config) {
     }
     for proxy in &server.trusted_proxies {
         if Network::parse(proxy).is_none() {
-            let problem = Problem::new(format!(
-                "`server.trusted_proxies` has `{proxy}`, which is no address and no network"
-            ));
+            let problem =
+                Problem::new(format!("`server.trusted_proxies` has `{proxy}`, which is no address and no network"));
             check.add(
                 "server.trusted_proxies",
                 problem.hint("write an address like 127.0.0.1 or a network like 10.0.0.0/8"),
@@ -64,28 +57,14 @@ fn server(check: &mut Check, config: &Config) {
 
 fn places(check: &mut Check, config: &Config) {
     if config.store.url.expose() != "sqlite" {
-        check.secret_url(
-            "store.url",
-            config.store.url.expose(),
-            "sqlite",
-            &["postgres", "postgresql"],
-        );
+        check.secret_url("store.url", config.store.url.expose(), "sqlite", &["postgres", "postgresql"]);
     }
     if config.bus.url.expose() != "local" {
-        check.secret_url(
-            "bus.url",
-            config.bus.url.expose(),
-            "local",
-            &["nats", "tls"],
-        );
+        check.secret_url("bus.url", config.bus.url.expose(), "local", &["nats", "tls"]);
     }
     check.url("llm.base_url", &config.llm.base_url, &["http", "https"]);
     check.url("stt.base_url", &config.stt.base_url, &["http", "https"]);
-    check.url(
-        "telegram.api_base",
-        &config.telegram.api_base,
-        &["http", "https"],
-    );
+    check.url("telegram.api_base", &config.telegram.api_base, &["http", "https"]);
     check.url("bot.url", &config.bot.url, &["ws", "wss"]);
     check.url("agentd.server", &config.agentd.server, &["ws", "wss"]);
 }
@@ -93,37 +72,19 @@ fn places(check: &mut Check, config: &Config) {
 fn doors(check: &mut Check, config: &Config) {
     check.address("smarthole.listen", &config.smarthole.listen);
     if parse_listen(&config.smarthole.listen).is_ok_and(|address| !address.ip().is_loopback()) {
-        let sentence = format!(
-            "`smarthole.listen` is `{}`, but this door opens on loopback only",
-            config.smarthole.listen
-        );
-        check.add(
-            "smarthole.listen",
-            Problem::new(sentence).hint("use 127.0.0.1 with a port, like `127.0.0.1:9473`"),
-        );
+        let sentence =
+            format!("`smarthole.listen` is `{}`, but this door opens on loopback only", config.smarthole.listen);
+        check.add("smarthole.listen", Problem::new(sentence).hint("use 127.0.0.1 with a port, like `127.0.0.1:9473`"));
     }
     if !config.chopsticks.listen.is_empty() {
         check.address("chopsticks.listen", &config.chopsticks.listen);
     }
-    check.seconds(
-        "smarthole.response_timeout_s",
-        config.smarthole.response_timeout_s,
-        0.1,
-    );
-    check.seconds(
-        "chopsticks.request_timeout_s",
-        config.chopsticks.request_timeout_s,
-        0.1,
-    );
-    check.seconds(
-        "telegram.edit_interval_s",
-        config.telegram.edit_interval_s,
-        0.0,
-    );
+    check.seconds("smarthole.response_timeout_s", config.smarthole.response_timeout_s, 0.1);
+    check.seconds("chopsticks.request_timeout_s", config.chopsticks.request_timeout_s, 0.1);
+    check.seconds("telegram.edit_interval_s", config.telegram.edit_interval_s, 0.0);
     for id in &config.telegram.allowed_user_ids {
         if *id <= 0 {
-            let sentence =
-                format!("`telegram.allowed_user_ids` has {id}; the id of a user is positive");
+            let sentence = format!("`telegram.allowed_user_ids` has {id}; the id of a user is positive");
             check.add("telegram.allowed_user_ids", Problem::new(sentence));
         }
     }
@@ -141,17 +102,10 @@ fn projects(check: &mut Check, config: &Config) {
         check.name("projects", name);
         if project.path.is_empty() {
             let path = format!("projects.{name}.path");
-            check.add(
-                &path,
-                Problem::new(format!("the project `{name}` has no `path`")),
-            );
+            check.add(&path, Problem::new(format!("the project `{name}` has no `path`")));
         }
         if !project.default_engine.is_empty() {
-            check.engine(
-                &format!("projects.{name}.default_engine"),
-                &project.default_engine,
-                config,
-            );
+            check.engine(&format!("projects.{name}.default_engine"), &project.default_engine, config);
         }
     }
 }
@@ -161,14 +115,8 @@ fn is_origin(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else {
         return false;
     };
-    let plain = !scheme.is_empty()
-        && scheme
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-    plain
-        && !rest.is_empty()
-        && !rest.contains(['/', '?', '#', '@', ' '])
-        && Url::parse(text).is_ok()
+    let plain = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    plain && !rest.is_empty() && !rest.contains(['/', '?', '#', '@', ' ']) && Url::parse(text).is_ok()
 }
 
 #[derive(Default)]
@@ -184,10 +132,7 @@ impl Check {
     fn address(&mut self, path: &str, text: &str) {
         if let Err(error) = parse_listen(text) {
             let problem = Problem::new(format!("`{path}` cannot be listened on: {error}"));
-            self.add(
-                path,
-                problem.hint("write an address and a port, like `127.0.0.1:8484` or `[::1]:8484`"),
-            );
+            self.add(path, problem.hint("write an address and a port, like `127.0.0.1:8484` or `[::1]:8484`"));
         }
     }
 
@@ -200,31 +145,21 @@ impl Check {
     /// Like `url`, for an address that may hold a password.
     fn secret_url(&mut self, path: &str, text: &str, word: &str, schemes: &[&str]) {
         if let Some(what) = url_fault(text, schemes) {
-            self.add(
-                path,
-                Problem::new(format!(
-                    "`{path}` is neither `{word}` nor an address it knows: {what}"
-                )),
-            );
+            self.add(path, Problem::new(format!("`{path}` is neither `{word}` nor an address it knows: {what}")));
         }
     }
 
     fn seconds(&mut self, path: &str, value: f64, least: f64) {
         if !(least..=86_400.0).contains(&value) {
-            let sentence =
-                format!("`{path}` is {value}; it must be between {least} and 86400 seconds");
+            let sentence = format!("`{path}` is {value}; it must be between {least} and 86400 seconds");
             self.add(path, Problem::new(sentence));
         }
     }
 
     fn name(&mut self, section: &str, name: &str) {
-        let good = !name.is_empty()
-            && name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let good = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         if !good {
-            let sentence =
-                format!("`{section}.{name}` is not a good name; use letters, digits, `_` and `-`");
+            let sentence = format!("`{section}.{name}` is not a good name; use letters, digits, `_` and `-`");
             self.add(&format!("{section}.{name}"), Problem::new(sentence));
         }
     }
@@ -234,15 +169,11 @@ impl Check {
         if known.contains_key(name) {
             return;
         }
-        let problem = Problem::new(format!(
-            "`{path}` is `{name}`, and there is no engine of that name"
-        ));
-        let near = nearest::nearest(name, known.keys().map(String::as_str)).unwrap_or("codex");
+        let problem = Problem::new(format!("`{path}` is `{name}`, and there is no engine of that name"));
+        let near = nearest(name, known.keys().map(String::as_str)).unwrap_or("codex");
         self.add(
             path,
-            problem.hint(format!(
-                "the nearest known one is `{near}`; a new one needs a table `[engines.{name}]`"
-            )),
+            problem.hint(format!("the nearest known one is `{near}`; a new one needs a table `[engines.{name}]`")),
         );
     }
 }
@@ -250,20 +181,14 @@ impl Check {
 fn url_fault(text: &str, schemes: &[&str]) -> Option<String> {
     match Url::parse(text) {
         Err(error) => Some(format!("which is not a URL ({})", lowercase(&error))),
-        Ok(url) if !schemes.contains(&url.scheme()) => {
-            Some(format!("which must begin with {}", begin(schemes)))
-        }
+        Ok(url) if !schemes.contains(&url.scheme()) => Some(format!("which must begin with {}", begin(schemes))),
         Ok(url) if !url.has_host() => Some("which names no host".to_owned()),
         Ok(_) => None,
     }
 }
 
 fn begin(schemes: &[&str]) -> String {
-    schemes
-        .iter()
-        .map(|scheme| format!("{scheme}://"))
-        .collect::<Vec<_>>()
-        .join(" or ")
+    schemes.iter().map(|scheme| format!("{scheme}://")).collect::<Vec<_>>().join(" or ")
 }
 
 fn lowercase(error: &impl Display) -> String {

@@ -7,15 +7,10 @@ use super::keys::{self, Found, Kind};
 
 /// Reads a value that came as text: from the environment, a flag, or `moot config set`.
 pub fn parse_text(path: &str, text: &str) -> Result<Value, Problem> {
-    let Found { kind, secret } = keys::find(path).unwrap_or(Found {
-        kind: Kind::Any,
-        secret: false,
-    });
+    let Found { kind, secret } = keys::find(path).unwrap_or(Found { kind: Kind::Any, secret: false });
     let parsed = match kind {
         Kind::Text => Some(Value::String(text.to_owned())),
-        Kind::Choice(words) => words
-            .contains(&text)
-            .then(|| Value::String(text.to_owned())),
+        Kind::Choice(words) => words.contains(&text).then(|| Value::String(text.to_owned())),
         Kind::Flag => parse_flag(text).map(Value::Boolean),
         Kind::Integer => text.trim().parse().ok().map(Value::Integer),
         Kind::Seconds => parse_seconds(text.trim()),
@@ -23,11 +18,7 @@ pub fn parse_text(path: &str, text: &str) -> Result<Value, Problem> {
         Kind::Any => Some(toml_value(text).unwrap_or_else(|| Value::String(text.to_owned()))),
     };
     parsed.ok_or_else(|| {
-        let shown = if secret {
-            "***".to_owned()
-        } else {
-            format!("`{text}`")
-        };
+        let shown = if secret { "***".to_owned() } else { format!("`{text}`") };
         Problem::new(format!("`{path}` must be {}, got {shown}", kind.expected()))
     })
 }
@@ -42,12 +33,7 @@ fn parse_flag(text: &str) -> Option<bool> {
 
 fn parse_seconds(text: &str) -> Option<Value> {
     let whole = text.parse().ok().map(Value::Integer);
-    whole.or_else(|| {
-        text.parse()
-            .ok()
-            .filter(|number: &f64| number.is_finite())
-            .map(Value::Float)
-    })
+    whole.or_else(|| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float))
 }
 
 /// `["a", "b"]` or `a, b`.
@@ -55,18 +41,12 @@ fn parse_list(kind: Kind, text: &str) -> Option<Value> {
     if text.trim_start().starts_with('[') {
         return toml_value(text).filter(|value| fits(kind, value));
     }
-    let words = text
-        .split(',')
-        .map(str::trim)
-        .filter(|word| !word.is_empty());
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
     let item = |word: &str| match kind {
         Kind::IntegerList => word.parse().ok().map(Value::Integer),
         _ => Some(Value::String(word.to_owned())),
     };
-    words
-        .map(item)
-        .collect::<Option<Vec<_>>>()
-        .map(Value::Array)
+    words.map(item).collect::<Option<Vec<_>>>().map(Value::Array)
 }
 
 fn toml_value(text: &str) -> Option<Value> {
@@ -96,14 +76,12 @@ pub fn wrong_type(path: &str, expected: &str, value: &Value) -> Problem {
         Value::Integer(number) if !secret => format!("the number {number}"),
         Value::Float(number) if !secret => format!("the number {number}"),
         Value::Boolean(flag) => flag.to_string(),
-        Value::Array(items) => match items
-            .iter()
-            .map(bare)
-            .reduce(|all, item| if all == item { all } else { "mixed items" })
-        {
-            None => "an empty list".to_owned(),
-            Some(items) => format!("a list with {items}"),
-        },
+        Value::Array(items) => {
+            match items.iter().map(bare).reduce(|all, item| if all == item { all } else { "mixed items" }) {
+                None => "an empty list".to_owned(),
+                Some(items) => format!("a list with {items}"),
+            }
+        }
         other => bare(other).to_owned(),
     };
     Problem::new(format!("`{path}` must be {expected}, got {got}"))
@@ -149,25 +127,15 @@ fn without_password(text: &str) -> String {
 pub fn leaves(table: &Table) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     collect("", table, &mut found);
-    let place = |path: &str| {
-        keys::sections()
-            .iter()
-            .position(|name| path.starts_with(&format!("{name}.")))
-    };
+    let place = |path: &str| keys::sections().iter().position(|name| path.starts_with(&format!("{name}.")));
     let row = |path: &str| keys::KEYS.iter().position(|key| key.path == path);
-    found.sort_by_cached_key(|(path, _)| {
-        (place(path), row(path).is_none(), row(path), path.clone())
-    });
+    found.sort_by_cached_key(|(path, _)| (place(path), row(path).is_none(), row(path), path.clone()));
     found
 }
 
 fn collect<'a>(prefix: &str, table: &'a Table, found: &mut Vec<(String, &'a Value)>) {
     for (name, value) in table {
-        let path = if prefix.is_empty() {
-            name.clone()
-        } else {
-            format!("{prefix}.{name}")
-        };
+        let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         match value {
             Value::Table(below) if keys::is_section(&path) => collect(&path, below, found),
             _ => found.push((path, value)),

@@ -25,20 +25,11 @@ pub fn find(rest: &str) -> Option<Variable> {
         let path = key_path(rest);
         keys::find(&path).map(|found| (path, found.kind))
     };
-    let stem = rest
-        .strip_suffix("_FILE")
-        .and_then(known)
-        .filter(|(_, kind)| *kind != Kind::Any);
+    let stem = rest.strip_suffix("_FILE").and_then(known).filter(|(_, kind)| *kind != Kind::Any);
     if let Some((path, _)) = stem {
-        return Some(Variable {
-            path,
-            from_file: true,
-        });
+        return Some(Variable { path, from_file: true });
     }
-    known(rest).map(|(path, _)| Variable {
-        path,
-        from_file: false,
-    })
+    known(rest).map(|(path, _)| Variable { path, from_file: false })
 }
 
 /// A name with two underscores means a key; any other only counts when it looks like a slip of one, because
@@ -50,9 +41,7 @@ pub fn unknown(name: &str, rest: &str) -> Unknown {
         let problem = Problem::new(format!("unknown environment variable `{name}`"));
         return Unknown::Mistake(problem.hint(format!("the nearest known one is `{near}`")));
     }
-    Unknown::Foreign(Problem::new(format!(
-        "the environment variable {name} is set, but means nothing to this program"
-    )))
+    Unknown::Foreign(Problem::new(format!("the environment variable {name} is set, but means nothing to this program")))
 }
 
 pub fn refuse_twice(environment: &Environment, name: &str, path: &str) -> Result<(), Problem> {
@@ -84,19 +73,10 @@ fn key_path(rest: &str) -> String {
 
 fn nearest_variable(rest: &str) -> String {
     let wanted = rest.replace("__", "_").to_lowercase();
-    let fixed = keys::KEYS
-        .iter()
-        .map(|key| key.path)
-        .filter(|path| !path.contains('*'));
-    let by_letters = fixed
-        .min_by_key(|path| distance(&path.replace('.', "_"), &wanted))
-        .map(str::to_owned);
+    let fixed = keys::KEYS.iter().map(|key| key.path).filter(|path| !path.contains('*'));
+    let by_letters = fixed.min_by_key(|path| distance(&path.replace('.', "_"), &wanted)).map(str::to_owned);
     let by_parts = || keys::suggest(&key_path(rest)).filter(|path| path.contains('.'));
-    let path = if rest.contains("__") {
-        by_parts().or(by_letters)
-    } else {
-        by_letters
-    };
+    let path = if rest.contains("__") { by_parts().or(by_letters) } else { by_letters };
     let name = path.unwrap_or_default().to_uppercase().replace('.', "__");
     if !rest.contains("__") && distance(rest, "CONFIG") < distance(rest, &name.replace("__", "_")) {
         return "MOOT_CONFIG".into();

@@ -1,0 +1,134 @@
+//! `moot backup` and `moot restore`: the whole data folder as one file.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use folkmoot_store::StoreError;
+
+use super::{Fault, Settings, data_dir_override, output};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moot backup hub.backup                           also while the hub runs
+  moot backup /mnt/backups/hub-$(date +%F).backup --data-dir /srv/folkmoot
+
+The file holds everything that was acknowledged before the command began, and the hub's secret:
+keep it as carefully as the data folder.")]
+pub struct BackupArgs {
+    /// The file to write.
+    file: PathBuf,
+    /// The data folder of the hub.
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moot restore hub.backup --data-dir /srv/folkmoot
+  moot restore hub.backup --force                  replaces the data that is there
+
+Stop the hub first; a running one keeps its data folder to itself.")]
+pub struct RestoreArgs {
+    /// The backup to read.
+    file: PathBuf,
+    /// The data folder to fill.
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+    /// Replace the data that is there.
+    #[arg(long)]
+    force: bool,
+}
+
+pub fn backup(settings: &Settings, args: BackupArgs) -> anyhow::Result<ExitCode> {
+    let data_dir = data_dir(settings, args.data_dir)?;
+    let file = args.file;
+    if file.exists() {
+        if !args.force {
+            let fault = Fault::failed(format!("`{}` is already there", file.display()));
+            return Err(fault.hint("choose another name, or replace it with `--force`").into());
+        }
+        // The name must not stand for half a backup while the new one is being written.
+        std::fs::remove_file(&file)
+            .map_err(|error| Fault::failed(format!("`{}` cannot be replaced: {error}", file.display())))?;
+    }
+    let started = Instant::now();
+    let (source, target) = (data_dir, file.clone());
+    with_progress("backing up", &file, move || folkmoot_store::backup(&source, &target))?;
+    let size = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());
+    let line = format!("wrote {} ({}) in {:.1} s", file.display(), output::size(size), started.elapsed().as_secs_f64());
+    output::line(&line)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn restore(settings: &Settings, args: RestoreArgs) -> anyhow::Result<ExitCode> {
+    let data_dir = data_dir(settings, args.data_dir)?;
+    let force = args.force;
+    if !args.file.is_file() {
+        return Err(Fault::failed(format!("there is no backup `{}`", args.file.display())).into());
+    }
+    let started = Instant::now();
+    let (source, target) = (args.file.clone(), data_dir.clone());
+    let database = data_dir.join("hub.db");
+    with_progress("restoring", &database, move || folkmoot_store::restore(&source, &target, force))?;
+    let line = format!(
+        "restored {} into {} in {:.1} s",
+        args.file.display(),
+        data_dir.display(),
+        started.elapsed().as_secs_f64()
+    );
+    output::line(&line)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn data_dir(settings: &Settings, flag: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let loaded = settings.load_with(data_dir_override(flag).into_iter().collect())?;
+    Ok(loaded.config.data_dir())
+}
+
+/// Does the work beside a line that shows how much of `file` is written, where somebody looks.
+fn with_progress<W>(what: &str, file: &Path, work: W) -> anyhow::Result<()>
+where
+    W: FnOnce() -> Result<(), StoreError> + Send + 'static,
+{
+    let (sender, receiver) = mpsc::channel();
+    let worker = std::thread::spawn(move || sender.send(work()));
+    let shown = std::io::stderr().is_terminal();
+    let outcome = loop {
+        match receiver.recv_timeout(Duration::from_millis(200)) {
+            Err(RecvTimeoutError::Timeout) if shown => {
+                let size = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+                eprint!("\r\u{1b}[K{what}: {}", output::size(size));
+                let _ = std::io::stderr().flush();
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                break Err(Fault::failed(format!("{what} ended without a result")).into());
+            }
+            Ok(result) => break result.map_err(|error| explained(&error).into()),
+        }
+    };
+    if shown {
+        eprint!("\r\u{1b}[K");
+    }
+    let _ = worker.join();
+    outcome
+}
+
+/// The store's words, with the remedy that this command has.
+fn explained(error: &StoreError) -> Fault {
+    let fault = Fault::failed(error.to_string());
+    match error {
+        StoreError::InUse(_) => fault.hint("stop the hub, then try again"),
+        StoreError::Full => fault.hint("make room, then try again"),
+        StoreError::Newer { .. } => fault.hint("use the version of moot that wrote it, or a newer one"),
+        _ => fault,
+    }
+}

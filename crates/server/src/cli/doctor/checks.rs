@@ -1,0 +1,208 @@
+//! The single looks of `moot doctor`.
+
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Resource, getrlimit};
+use serde_json::Value;
+
+use super::Finding;
+use crate::cli::client::{Hub, Session};
+use crate::cli::{output, profile};
+use crate::config::{Config, Loaded, keys, values};
+
+/// Less than this, and the disk is full soon.
+const LITTLE_SPACE: u64 = 1_000_000_000;
+const NO_SPACE: u64 = 50_000_000;
+/// One descriptor per connection, and some for files.
+const FEW_FILES: u64 = 4096;
+
+pub fn configuration(loaded: &Loaded) -> Vec<Finding> {
+    const SUBJECT: &str = "configuration";
+    let file = loaded.file.display();
+    let mut findings = vec![match loaded.file_exists {
+        true => Finding::ok(SUBJECT, format!("{file} is good")),
+        false => Finding::ok(SUBJECT, format!("defaults; there is no {file}")),
+    }];
+    for note in &loaded.notes {
+        findings.push(Finding::warn(SUBJECT, note.to_string(), "unset it, or ignore this"));
+    }
+    let mode = std::fs::metadata(&loaded.file).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & 0o077 != 0 && file_has_secret(loaded) {
+        let sentence = format!("{file} holds a secret, and others can read it");
+        findings.push(Finding::warn(SUBJECT, sentence, format!("chmod 600 {file}")));
+    }
+    findings
+}
+
+fn file_has_secret(loaded: &Loaded) -> bool {
+    use crate::config::Origin;
+    let secret = |path: &str| keys::find(path).is_some_and(|known| known.secret);
+    let filled = |value: &toml::Value| value.as_str().is_none_or(|text| !text.is_empty());
+    let leaves = values::leaves(&loaded.table);
+    leaves.iter().any(|(path, value)| secret(path) && filled(value) && matches!(loaded.origin(path), Origin::File(_)))
+}
+
+pub fn data_folder(data_dir: &Path) -> Finding {
+    const SUBJECT: &str = "data folder";
+    let shown = data_dir.display();
+    if data_dir.exists() {
+        return match can_write(data_dir) {
+            Ok(()) => Finding::ok(SUBJECT, format!("{shown} can be written")),
+            Err(error) => {
+                Finding::fail(SUBJECT, format!("{shown} cannot be written: {error}"), remedy_for_folder(data_dir))
+            }
+        };
+    }
+    // The first start makes the folder: what counts is the nearest one that is there.
+    let parent = data_dir.ancestors().find(|folder| folder.is_dir());
+    match parent.map(can_write) {
+        Some(Ok(())) => Finding::ok(SUBJECT, format!("{shown} will be made at the first start")),
+        _ => Finding::fail(SUBJECT, format!("{shown} is not there and cannot be made"), remedy_for_folder(data_dir)),
+    }
+}
+
+fn can_write(folder: &Path) -> std::io::Result<()> {
+    let probe = folder.join(format!(".moot-doctor-{}", std::process::id()));
+    std::fs::OpenOptions::new().write(true).create_new(true).open(&probe)?;
+    std::fs::remove_file(probe)
+}
+
+fn remedy_for_folder(data_dir: &Path) -> String {
+    format!(
+        "give yourself the rights to {}, or choose another with `--data-dir` or `server.data_dir`",
+        data_dir.display()
+    )
+}
+
+pub fn free_space(data_dir: &Path) -> Option<Finding> {
+    const SUBJECT: &str = "disk";
+    let folder = data_dir.ancestors().find(|folder| folder.is_dir())?;
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let sentence = format!("{} free", output::size(free));
+    Some(if free < NO_SPACE {
+        Finding::fail(SUBJECT, sentence, "make room: a hub without space refuses every write")
+    } else if free < LITTLE_SPACE {
+        Finding::warn(SUBJECT, sentence, "make room before the disk is full")
+    } else {
+        Finding::ok(SUBJECT, sentence)
+    })
+}
+
+/// What answers at the address of the hub.
+pub enum Answer {
+    Nobody,
+    Hub { version: String, ready: Option<Value> },
+    Somebody,
+}
+
+pub async fn hub(config: &Config) -> Answer {
+    let Ok(address) = config.server.listen_addr() else { return Answer::Nobody };
+    let address = reachable(address);
+    if std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
+        return Answer::Nobody;
+    }
+    let Ok(hub) = Hub::new(&format!("http://{address}"), None) else { return Answer::Somebody };
+    let Ok(document) = hub.get("/openapi.json", &[]).await else { return Answer::Somebody };
+    let version = document["info"]["version"].as_str().unwrap_or_default().to_owned();
+    let ready = hub.get("/readyz", &[]).await.ok();
+    if version.is_empty() { Answer::Somebody } else { Answer::Hub { version, ready } }
+}
+
+/// An address that listens everywhere is reached on loopback.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() });
+    }
+    address
+}
+
+pub fn main_listener(config: &Config, hub: &Answer) -> Finding {
+    const SUBJECT: &str = "hub";
+    let listen = &config.server.listen;
+    match hub {
+        Answer::Hub { version, ready: Some(_) } => {
+            Finding::ok(SUBJECT, format!("version {version} answers on {listen}"))
+        }
+        Answer::Hub { version, ready: None } => {
+            let sentence = format!("version {version} answers on {listen}, but says that it is not ready");
+            Finding::warn(SUBJECT, sentence, format!("look at http://{listen}/readyz and at its log"))
+        }
+        Answer::Somebody => {
+            let sentence = format!("something that is not a hub answers on {listen}");
+            Finding::fail(SUBJECT, sentence, "stop it, or choose another port with `server.listen`")
+        }
+        Answer::Nobody => match config.server.listen_addr().map(TcpListener::bind) {
+            Ok(Ok(_)) => Finding::ok(SUBJECT, format!("not running; {listen} is free")),
+            Ok(Err(error)) => {
+                let sentence = format!("{listen} cannot be listened on: {error}");
+                Finding::fail(SUBJECT, sentence, "choose another address or port with `server.listen`")
+            }
+            Err(error) => Finding::fail(SUBJECT, error.to_string(), "mend `server.listen`"),
+        },
+    }
+}
+
+pub fn smarthole(config: &Config, hub: &Answer) -> Finding {
+    const SUBJECT: &str = "smarthole";
+    let listen = &config.smarthole.listen;
+    if !config.smarthole.enabled {
+        return Finding::ok(SUBJECT, "turned off");
+    }
+    let taken = config.smarthole.listen_addr().map(|address| TcpListener::bind(address).is_err()).unwrap_or(true);
+    match (taken, hub) {
+        (false, _) => Finding::ok(SUBJECT, format!("{listen} is free")),
+        (true, Answer::Hub { .. }) => {
+            Finding::ok(SUBJECT, format!("{listen} is in use, probably by the hub that runs"))
+        }
+        (true, _) => {
+            let sentence = format!("{listen} is taken, so the hub would start without this door");
+            Finding::warn(
+                SUBJECT,
+                sentence,
+                "stop what uses it, choose another port with `smarthole.listen`, or set `smarthole.enabled` to false",
+            )
+        }
+    }
+}
+
+pub fn open_files() -> Finding {
+    const SUBJECT: &str = "open files";
+    let limit = getrlimit(Resource::Nofile);
+    let (soft, hard) = (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX));
+    // The hub raises its own limit as far as it may, so only the hard one can hurt.
+    if hard < FEW_FILES {
+        let sentence = format!("at most {hard} open files, and every connection needs one");
+        return Finding::warn(SUBJECT, sentence, "raise the limit: `ulimit -Hn`, or LimitNOFILE= in the service file");
+    }
+    if soft < FEW_FILES {
+        let sentence = format!("at most {soft} open files in this shell, and every connection needs one");
+        return Finding::warn(SUBJECT, sentence, "raise it with `ulimit -n 65536` before `moot serve`");
+    }
+    Finding::ok(SUBJECT, format!("at most {soft}"))
+}
+
+pub async fn profile() -> Finding {
+    const SUBJECT: &str = "profile";
+    let kept = profile::path().and_then(|path| Ok((profile::read(&path)?, path)));
+    let (profile, path) = match kept {
+        Err(error) => return Finding::warn(SUBJECT, format!("{error:#}"), "log in again with `moot login`"),
+        Ok((None, _)) => return Finding::ok(SUBJECT, "none; `moot login` makes it"),
+        Ok((Some(profile), path)) => (profile, path),
+    };
+    if profile::is_exposed(&path) {
+        let sentence = format!("{} holds a token, and others can read it", path.display());
+        return Finding::warn(SUBJECT, sentence, format!("chmod 600 {}", path.display()));
+    }
+    let session = match Hub::new(&profile.server, Some(profile.token)) {
+        Ok(hub) => Session::of(hub).await,
+        Err(error) => Err(error),
+    };
+    match session {
+        Ok(session) => Finding::ok(SUBJECT, format!("{} at {}", session.name, profile.server)),
+        Err(error) => Finding::warn(SUBJECT, format!("{error:#}"), "start the hub, or log in again with `moot login`"),
+    }
+}

@@ -1,0 +1,106 @@
+//! Failures in words: one sentence, a hint where there is a remedy, and an exit code.
+
+use std::fmt;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use super::output::Paint;
+use crate::config::{ConfigError, Problem};
+
+/// What a command could not do. The hub may return one too, when it knows a remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub sentence: String,
+    pub hint: Option<String>,
+    /// Wrong usage or configuration (exit code 2) rather than a failure (1).
+    pub usage: bool,
+}
+
+impl Fault {
+    pub fn failed(sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), hint: None, usage: false }
+    }
+
+    pub fn usage(sentence: impl Into<String>) -> Self {
+        Self { usage: true, ..Self::failed(sentence) }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Prints an error to standard error and says how the process ends.
+pub fn report(error: &anyhow::Error) -> ExitCode {
+    if is_broken_pipe(error) {
+        // The reader has seen enough (`moot … | head`): that is no failure of ours.
+        return ExitCode::SUCCESS;
+    }
+    let (lines, code) = explain(error);
+    let paint = Paint::of_stderr();
+    let mut output = std::io::stderr().lock();
+    for (sentence, hint) in lines {
+        let _ = writeln!(output, "{} {sentence}", paint.red("error:"));
+        if let Some(hint) = hint {
+            let _ = writeln!(output, "{} {hint}", paint.cyan("hint:"));
+        }
+    }
+    ExitCode::from(code)
+}
+
+type Lines = Vec<(String, Option<String>)>;
+
+fn explain(error: &anyhow::Error) -> (Lines, u8) {
+    let whole = format!("{error:#}");
+    if let Some(fault) = error.chain().find_map(|cause| cause.downcast_ref::<Fault>()) {
+        return (vec![(whole, fault.hint.clone())], if fault.usage { 2 } else { 1 });
+    }
+    if let Some(config) = error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>()) {
+        let line = |problem: &Problem| (problem.to_string(), problem.hint.clone());
+        return (config.problems.iter().map(line).collect(), 2);
+    }
+    (vec![(whole, None)], 1)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = |cause: &(dyn std::error::Error + 'static)| Some(cause.downcast_ref::<std::io::Error>()?.kind());
+    error.chain().any(|cause| kind(cause) == Some(ErrorKind::BrokenPipe))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_code_1_and_wrong_usage_or_configuration_code_2() {
+        assert_eq!(explain(&anyhow::anyhow!("it broke")).1, 1);
+        assert_eq!(explain(&Fault::failed("it broke").into()).1, 1);
+        assert_eq!(explain(&Fault::usage("no such thing").into()).1, 2);
+        assert_eq!(explain(&ConfigError::from(Problem::new("wrong")).into()).1, 2);
+    }
+
+    #[test]
+    fn the_hint_survives_added_context() {
+        let error = Err::<(), _>(Fault::failed("port taken").hint("stop it")).context("cannot start").unwrap_err();
+        assert_eq!(explain(&error).0, [("cannot start: port taken".to_owned(), Some("stop it".to_owned()))]);
+    }
+
+    #[test]
+    fn every_problem_of_a_configuration_gets_its_line() {
+        let problems = vec![Problem::new("a").hint("x"), Problem::new("b").at("f:1")];
+        let (lines, _) = explain(&ConfigError { problems }.into());
+        assert_eq!(lines, [("a".to_owned(), Some("x".to_owned())), ("f:1: b".to_owned(), None)]);
+    }
+}

@@ -1,0 +1,49 @@
+//! `moot serve`: the hub in this terminal.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{Fault, Settings, data_dir_override, output};
+use crate::config::{Config, Override};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moot serve                                       on 127.0.0.1:8484, data in the XDG data folder
+  moot serve --listen 0.0.0.0:8484                 reachable from other machines; put TLS in front of it
+  moot serve --data-dir ./try --listen 127.0.0.1:0 a throw-away hub on a free port
+  MOOT_SERVER__REGISTRATION=open moot serve        anybody may create a workspace
+
+It stops on Ctrl-C or SIGTERM: sockets are closed, what was acknowledged is on disk.")]
+pub struct Args {
+    /// Address and port to listen on.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Folder for the database and the uploads.
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
+}
+
+pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
+    let listen = args.listen.map(|value| Override { flag: "--listen", key: "server.listen", value });
+    let overrides = listen.into_iter().chain(data_dir_override(args.data_dir)).collect();
+    let loaded = settings.load_with(overrides)?;
+    for note in &loaded.notes {
+        output::note(&format!("note: {note}"));
+    }
+    refuse_what_is_not_built(&loaded.config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(crate::serve::run(loaded.config))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Keys that are already promised but not yet served must not be passed over in silence.
+fn refuse_what_is_not_built(config: &Config) -> Result<(), Fault> {
+    for (key, value, only) in [("store.url", &config.store.url, "sqlite"), ("bus.url", &config.bus.url, "local")] {
+        if value.expose() != only {
+            let sentence = format!("`{key}` asks for something that this version of the hub does not have yet");
+            return Err(Fault::usage(sentence).hint(format!("set it to `{only}`, or leave it out")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,255 @@
+//! `moot tail`: watch channels live, through restarts of the hub and bad networks, without loss or doubles.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use self::cursor::Cursor;
+use self::socket::{Socket, Trouble};
+use super::client::{HubArgs, Session, items, text};
+use super::names::{self, Target};
+use super::{Settings, output};
+
+mod cursor;
+mod print;
+mod socket;
+
+pub use print::Printer;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moot tail general
+  moot tail general plans @bob          several at once
+  moot tail general --since 0           from the beginning
+  moot tail general --json | jq -r .content
+
+It reconnects by itself and catches up. Ctrl-C ends it. Times are UTC.
+With the API key of an agent it takes the place of that agent's own connection.")]
+pub struct Args {
+    /// What to watch: channels (name, #name or id) and @members.
+    #[arg(required = true)]
+    targets: Vec<String>,
+    /// Begin after this position (`seq`) instead of showing the last messages.
+    #[arg(long, value_name = "SEQ", conflicts_with = "lines")]
+    since: Option<u64>,
+    /// How many earlier messages to show first.
+    #[arg(long, short = 'n', default_value_t = 10, value_parser = clap::value_parser!(u16).range(0..=200))]
+    lines: u16,
+    /// Print one JSON message per line.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    hub: HubArgs,
+}
+
+pub async fn run(settings: &Settings, args: Args) -> anyhow::Result<()> {
+    let session = Session::open(settings, &args.hub).await?;
+    if session.is_agent {
+        output::note(&format!(
+            "note: {} is an agent; a connection it already has is replaced by this one",
+            session.name
+        ));
+    }
+    let mut tail = Tail { session, watched: Vec::new(), printer: Printer::new(args.json) };
+    for name in &args.targets {
+        let target = names::target(&tail.session, name).await?;
+        if !tail.watched.iter().any(|known| known.target == target) {
+            tail.begin(target, &args).await?;
+        }
+    }
+    tail.follow().await
+}
+
+/// One channel and how far it was shown; events that are not messages only move it on.
+struct Watched {
+    target: Target,
+    cursor: Cursor<Option<Value>>,
+}
+
+struct Tail {
+    session: Session,
+    watched: Vec<Watched>,
+    printer: Printer,
+}
+
+impl Tail {
+    /// Shows the last messages, or begins after `--since`.
+    async fn begin(&mut self, target: Target, args: &Args) -> anyhow::Result<()> {
+        let after = match args.since {
+            Some(seq) => seq,
+            None => self.show_last(&target, args.lines).await?,
+        };
+        self.watched.push(Watched { target, cursor: Cursor::new(after) });
+        Ok(())
+    }
+
+    /// Shows the newest messages and returns the position of the last one.
+    async fn show_last(&mut self, target: &Target, lines: u16) -> anyhow::Result<u64> {
+        let path = format!("/v1/channels/{}/messages", target.channel_id);
+        let messages = self.session.hub.get(&path, &[("limit", lines.max(1).to_string())]).await?;
+        let messages = items(&messages);
+        for message in messages.iter().take(usize::from(lines)).rev() {
+            output::line(&self.printer.line(message))?;
+        }
+        Ok(messages.iter().map(seq_of).max().unwrap_or(0))
+    }
+
+    async fn follow(&mut self) -> anyhow::Result<()> {
+        let mut attempt = 0;
+        let mut connected_before = false;
+        loop {
+            let started = Instant::now();
+            match self.connection(&mut connected_before).await? {
+                Trouble::Refused(fault) => return Err(fault.into()),
+                Trouble::Lost(why) if !connected_before => return Err(super::Fault::failed(why).into()),
+                Trouble::Lost(why) => {
+                    // Only a connection that held for a while shows that all is well again.
+                    attempt = if started.elapsed() > Duration::from_secs(60) { 0 } else { attempt + 1 };
+                    let pause = pause(attempt, rand::random());
+                    output::note(&format!("{why}; trying again in {:.1} s", pause.as_secs_f64()));
+                    tokio::time::sleep(pause).await;
+                }
+            }
+        }
+    }
+
+    /// One connection from its beginning to its end.
+    async fn connection(&mut self, connected_before: &mut bool) -> anyhow::Result<Trouble> {
+        let mut socket = match Socket::open(&self.session.hub).await {
+            Ok(socket) => socket,
+            Err(trouble) => return Ok(trouble),
+        };
+        *connected_before = true;
+        for at in 0..self.watched.len() {
+            self.watched[at].cursor.restart();
+            if let Err(trouble) = self.subscribe(&mut socket, at).await {
+                return Ok(trouble);
+            }
+        }
+        loop {
+            match socket.next().await {
+                Err(trouble) => return Ok(trouble),
+                Ok(frame) => {
+                    if let Some(trouble) = self.frame(&mut socket, &frame).await? {
+                        return Ok(trouble);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn subscribe(&self, socket: &mut Socket, at: usize) -> Result<(), Trouble> {
+        let channel_id = &self.watched[at].target.channel_id;
+        socket.send("channel.join", &json!({"channel_id": channel_id})).await?;
+        self.replay(socket, at).await
+    }
+
+    async fn replay(&self, socket: &mut Socket, at: usize) -> Result<(), Trouble> {
+        let Watched { target, cursor } = &self.watched[at];
+        let request = json!({"channel_id": target.channel_id, "after_seq": cursor.shown()});
+        socket.send("sync.resume", &request).await
+    }
+
+    async fn frame(&mut self, socket: &mut Socket, frame: &Value) -> anyhow::Result<Option<Trouble>> {
+        let data = &frame["data"];
+        let kind = text(frame, "type");
+        match kind {
+            "error" if !text(frame, "reply_to").is_empty() => return Ok(Some(refused(data))),
+            "sync.lagged" => {
+                for channel in items(&data["channels"]) {
+                    if let Some(trouble) = self.ask_again(socket, channel).await {
+                        return Ok(Some(trouble));
+                    }
+                }
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let Some(at) = self.position(text(data, "channel_id")) else { return Ok(None) };
+        let seq = seq_of(data);
+        let ready = match kind {
+            "sync.done" => self.watched[at].cursor.replayed(seq),
+            "sync.reload" => self.reload(at, seq).await?,
+            "message.new" => self.watched[at].cursor.take(seq, Some(message_of(data))),
+            _ if seq > 0 => self.watched[at].cursor.take(seq, None),
+            _ => return Ok(None),
+        };
+        self.show(at, &ready)?;
+        if self.watched[at].cursor.must_replay() {
+            return Ok(self.replay(socket, at).await.err());
+        }
+        Ok(None)
+    }
+
+    async fn ask_again(&mut self, socket: &mut Socket, channel: &Value) -> Option<Trouble> {
+        let at = self.position(text(channel, "channel_id"))?;
+        self.watched[at].cursor.restart();
+        self.replay(socket, at).await.err()
+    }
+
+    /// The hub has more to replay than it sends over the socket: read it page by page instead.
+    async fn reload(&mut self, at: usize, seq: u64) -> anyhow::Result<Vec<Option<Value>>> {
+        let path = format!("/v1/channels/{}/messages", self.watched[at].target.channel_id);
+        let mut after = self.watched[at].cursor.shown();
+        loop {
+            let query = [("limit", "200".to_owned()), ("after", after.to_string())];
+            let page = self.session.hub.get(&path, &query).await?;
+            for message in items(&page) {
+                self.watched[at].cursor.take(seq_of(message), Some(message.clone()));
+            }
+            match items(&page).iter().map(seq_of).max() {
+                Some(last) if last > after => after = last,
+                _ => return Ok(self.watched[at].cursor.replayed(seq)),
+            }
+        }
+    }
+
+    fn position(&self, channel_id: &str) -> Option<usize> {
+        self.watched.iter().position(|watched| watched.target.channel_id == channel_id)
+    }
+
+    fn show(&mut self, at: usize, events: &[Option<Value>]) -> anyhow::Result<()> {
+        let label = if self.watched.len() > 1 { self.watched[at].target.label.as_str() } else { "" };
+        let messages = events.iter().flatten();
+        messages.into_iter().try_for_each(|message| output::line(&self.printer.labelled(message, label)))
+    }
+}
+
+fn refused(data: &Value) -> Trouble {
+    let said = text(data, "error");
+    let fault = super::Fault::failed(format!("the hub refused: {}", output::printable(said)));
+    Trouble::Refused(match said {
+        "not a channel member" => fault.hint("somebody in the channel can add you with `moot channel add CHANNEL YOU`"),
+        _ => fault,
+    })
+}
+
+/// The message of a `message.new`: under its own key, or the data itself.
+fn message_of(data: &Value) -> Value {
+    data.get("message").unwrap_or(data).clone()
+}
+
+fn seq_of(value: &Value) -> u64 {
+    value.get("seq").and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// 1 s, 2 s, 4 s … at most 30 s, a quarter more or less, so that not everybody comes back at once.
+fn pause(attempt: u32, chance: f64) -> Duration {
+    let seconds = 2_f64.powi(attempt.saturating_sub(1).min(5) as i32).min(30.0);
+    Duration::from_secs_f64(seconds * (0.75 + 0.5 * chance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_from_one_second_to_thirty() {
+        assert_eq!(pause(0, 0.5), Duration::from_secs(1));
+        assert_eq!(pause(1, 0.5), Duration::from_secs(1));
+        assert_eq!(pause(3, 0.5), Duration::from_secs(4));
+        assert_eq!(pause(40, 0.5), Duration::from_secs(30));
+        assert_eq!(pause(1, 0.0), Duration::from_millis(750));
+    }
+}
