@@ -63,7 +63,7 @@ pub struct SetArgs {
     /// The key, such as `server.listen`.
     key: String,
     /// The value; lists as `a,b`; `-` reads it from standard input.
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_negative_numbers = true)]
     value: String,
 }
 

@@ -20,8 +20,8 @@ Prints the id of the message. Exit code 0 means that the message is on the hub's
 pub struct Args {
     /// Where to: a channel (name, #name or id) or a @member.
     target: String,
-    /// The text; left out or `-`, it is read from standard input.
-    #[arg(allow_hyphen_values = true)]
+    /// The text; left out or `-`, it is read from standard input. Put `--` before a text that begins with a dash.
+    #[arg(allow_negative_numbers = true)]
     text: Vec<String>,
     /// Answer in the thread of this message.
     #[arg(long, value_name = "MESSAGE_ID")]

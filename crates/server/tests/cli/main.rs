@@ -1,0 +1,4 @@
+//! The built binary on the command line.
+
+mod alone;
+mod support;

@@ -1,0 +1,126 @@
+//! Rules about the tree itself: who may depend on whom, and documents that must not lie.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The names of the crates that `package` is built from.
+fn dependencies(package: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "-p", package, "-e", "normal", "--prefix", "none", "-f", "{p}"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+fn ours(dependencies: &BTreeSet<String>) -> Vec<&str> {
+    dependencies.iter().map(String::as_str).filter(|name| name.starts_with("folkmoot-")).collect()
+}
+
+#[test]
+fn core_and_doors_see_no_runtime_no_sockets_and_no_database() {
+    for package in ["folkmoot-core", "folkmoot-doors"] {
+        let dependencies = dependencies(package);
+        assert!(dependencies.contains("serde"), "cargo tree of {package} says nothing: {dependencies:?}");
+        for forbidden in ["tokio", "axum", "sqlx", "rusqlite", "hyper", "reqwest"] {
+            assert!(!dependencies.contains(forbidden), "{package} depends on {forbidden}");
+        }
+    }
+}
+
+#[test]
+fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
+    assert_eq!(ours(&dependencies("folkmoot-core")), ["folkmoot-core"]);
+    assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-core", "folkmoot-doors"]);
+    assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-store"]);
+}
+
+/// What stands between backticks and looks like a path of the tree.
+fn paths(text: &str) -> Vec<&str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let tops = ["crates/", "docs/", "bench/", "fuzz/", "web/", ".ci/"];
+    quoted.filter(|word| tops.iter().any(|top| word.starts_with(top)) && !word.contains(['*', '{', '<', ' '])).collect()
+}
+
+#[test]
+fn every_path_that_the_map_names_exists() {
+    let text = read("ARCHITECTURE.md");
+    let paths = paths(&text);
+    assert!(paths.len() >= 5, "ARCHITECTURE.md names hardly any path: {paths:?}");
+    let missing: Vec<&&str> = paths.iter().filter(|path| !root().join(path).exists()).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
+}
+
+#[test]
+fn the_map_names_every_crate_and_every_door() {
+    let text = read("ARCHITECTURE.md");
+    let folders = |path: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(root().join(path)).unwrap().map(Result::unwrap);
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        folders.map(|entry| format!("{path}/{}", entry.file_name().to_str().unwrap())).collect()
+    };
+    for folder in folders("crates").into_iter().chain(folders("crates/doors/src")) {
+        assert!(text.contains(&format!("`{folder}")), "ARCHITECTURE.md does not mention `{folder}`");
+    }
+}
+
+#[test]
+fn documents_link_to_what_exists() {
+    let mut broken = Vec::new();
+    for file in documents() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or_default();
+            let local = !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:");
+            if local && !file.parent().unwrap().join(path).exists() {
+                broken.push(format!("{}: {target}", file.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+fn documents() -> Vec<PathBuf> {
+    let is_markdown = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    let below = |folder: PathBuf| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(is_markdown).collect()
+    };
+    let folders = ["", "docs", "docs/how-to", "docs/decisions", "bench"];
+    folders.iter().flat_map(|folder| below(root().join(folder))).collect()
+}
+
+#[test]
+fn every_door_has_its_page() {
+    let entries = std::fs::read_dir(root().join("crates/doors/src")).unwrap().map(Result::unwrap);
+    for door in entries.filter(|entry| entry.path().is_dir()) {
+        let page = format!("docs/{}.md", door.file_name().to_str().unwrap());
+        assert!(root().join(&page).exists(), "there is no {page}");
+    }
+}
+
+#[test]
+fn the_operations_page_names_every_key() {
+    let text = read("docs/operations.md");
+    for key in folkmoot_server::config::keys::KEYS {
+        assert!(text.contains(&format!("`{}`", key.path)), "docs/operations.md does not mention `{}`", key.path);
+    }
+}
+
+#[test]
+fn the_openapi_file_is_current() {
+    let now = folkmoot_server::rest::openapi_json();
+    let same = read("docs/openapi.json").trim_end() == now.trim_end();
+    assert!(same, "docs/openapi.json is old; write it again with `make openapi`");
+}
