@@ -28,6 +28,7 @@ pub fn gather(peer: &Peer, scratch: &Path) -> Vec<(&'static str, String)> {
         ("disk", sync_latency(scratch)),
         ("SQLite of the bare measurement", sqlite::version().to_owned()),
         ("peer", peer),
+        ("load average before the run", load_average()),
         ("pinning", "server on core 0, load generator on core 1".to_owned()),
     ]
 }
@@ -36,6 +37,12 @@ fn proc_field(path: &str, name: &str) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with(name)).and_then(|line| line.split_once(':'));
     line.map_or_else(|| "?".to_owned(), |(_, value)| value.trim().to_owned())
+}
+
+/// Whoever else uses the machine makes every latency here longer.
+fn load_average() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or("?").to_owned()
 }
 
 fn memory() -> String {

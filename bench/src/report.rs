@@ -135,7 +135,8 @@ pub fn table(rows: &[Row]) -> String {
 /// One sentence on the bars.
 pub fn verdict(rows: &[Row]) -> String {
     let with_bar = rows.iter().filter_map(|row| row.met().map(|met| (row, met))).collect::<Vec<_>>();
-    let missed: Vec<&str> = with_bar.iter().filter(|(_, met)| !met).map(|(row, _)| row.what.as_str()).collect();
+    let missed: Vec<String> =
+        with_bar.iter().filter(|(_, met)| !met).map(|(row, _)| format!("{} ({})", row.what, row.unit)).collect();
     match missed.as_slice() {
         [] => format!("All {} bars that were measured are met.", with_bar.len()),
         _ => format!("{} of {} bars are missed: {}.", missed.len(), with_bar.len(), missed.join("; ")),
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn verdict_names_what_is_missed() {
         let rows = [Row::new("good", "s", 1.0).bar(Bar::AtMost(2.0)), Row::new("bad", "s", 3.0).bar(Bar::AtMost(2.0))];
-        assert_eq!(verdict(&rows), "1 of 2 bars are missed: bad.");
+        assert_eq!(verdict(&rows), "1 of 2 bars are missed: bad (s).");
         assert_eq!(verdict(&rows[..1]), "All 1 bars that were measured are met.");
     }
 }

@@ -28,7 +28,12 @@ impl LoadProcess {
     pub fn drive(&mut self, drive: Drive) -> Result<Report> {
         let report = self.ask(&Command::Drive(drive))?;
         if report.delivered != report.expected {
-            bail!("{} deliveries arrived where {} were expected", report.delivered, report.expected);
+            bail!(
+                "{} deliveries arrived where {} were expected; other frames: {:?}",
+                report.delivered,
+                report.expected,
+                report.others
+            );
         }
         Ok(report)
     }

@@ -111,7 +111,11 @@ impl Engine {
         let meter = Meter::start(self.server_pid)?;
         match drive.pace {
             Pace::PerSecond(rate) => self.drive_paced(drive, rooms, rate)?,
-            Pace::InFlight(window) => self.drive_flat_out(drive, rooms, window)?,
+            Pace::InFlight(window) => {
+                let with_ack = self.dialect.acknowledges();
+                self.drive_flat_out(drive, rooms, |room| window.saturating_sub(room.in_flight(with_ack)))?;
+            }
+            Pace::ClosedLoop => self.drive_flat_out(drive, rooms, |room| u64::from(room.acked == room.sent))?,
         }
         self.wait_for_all()?;
         meter.stop(self)
@@ -138,7 +142,8 @@ impl Engine {
         Ok(())
     }
 
-    fn drive_flat_out(&mut self, drive: &Drive, rooms: usize, window: u64) -> Result<()> {
+    /// `free` says how many messages a room may send now.
+    fn drive_flat_out(&mut self, drive: &Drive, rooms: usize, free: impl Fn(&Room) -> u64) -> Result<()> {
         let end = Instant::now() + Duration::from_secs_f64(drive.seconds);
         let mut left = drive.messages.unwrap_or(u64::MAX);
         self.books.touched.extend(0..rooms);
@@ -146,8 +151,7 @@ impl Engine {
         while left > 0 && Instant::now() < end {
             let touched = std::mem::take(&mut self.books.touched);
             for &room in touched.iter().filter(|&&room| room < rooms) {
-                let free = window.saturating_sub(self.books.rooms[room].in_flight(self.dialect.acknowledges()));
-                let count = free.min(left);
+                let count = free(&self.books.rooms[room]).min(left);
                 self.send(room, count)?;
                 left -= count;
             }

@@ -56,6 +56,8 @@ pub enum Pace {
     PerSecond(f64),
     /// So many messages of each room in flight: neither acknowledged nor delivered to all its connections.
     InFlight(u64),
+    /// Each sender sends when its last message is acknowledged, whether delivered or not.
+    ClosedLoop,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]

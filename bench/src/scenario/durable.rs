@@ -36,7 +36,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
 fn measure(suite: &Suite, target: &mut Target, senders: usize) -> Result<Measured> {
     let folder = suite.folder("bare-sqlite")?;
     let seconds = suite.seconds(3.0);
-    let drive = Drive { pace: Pace::InFlight(1), seconds, messages: None, rooms: Some(senders) };
+    let drive = Drive { pace: Pace::ClosedLoop, seconds, messages: None, rooms: Some(senders) };
     let mut measured = Measured { hub: Vec::new(), bare: Vec::new() };
     for _ in 0..suite.repetitions() {
         measured.hub.push(target.load.drive(drive.clone())?);

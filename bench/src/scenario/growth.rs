@@ -74,7 +74,7 @@ fn probe(
     size: u64,
 ) -> Result<Probe> {
     let closed_loop =
-        |messages| Drive { pace: Pace::InFlight(1), seconds: 30.0, messages: Some(messages), rooms: Some(1) };
+        |messages| Drive { pace: Pace::ClosedLoop, seconds: 30.0, messages: Some(messages), rooms: Some(1) };
     target.load.drive(closed_loop(200))?;
     let sends = target.load.drive(closed_loop(if suite.quick { 1_000 } else { 5_000 }))?;
     let page = format!("/v1/channels/{channel}/messages?limit=50");
