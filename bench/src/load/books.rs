@@ -15,7 +15,6 @@ pub struct Books {
     pub touched: Vec<usize>,
     pub frames: u64,
     pub ready: usize,
-    pub closed: usize,
     pub delivery_bytes: u64,
     pub ack_nanos: Vec<u64>,
     pub delivery_nanos: Vec<u64>,

@@ -9,7 +9,7 @@ use crate::dialect::{Dialect, MessageMaker};
 use crate::frame::{self, BUFFER_BYTES, Got};
 use crate::load::books::Books;
 use crate::load::connection::{Connection, State};
-use crate::load::protocol::{Drive, Open, Pace, Report};
+use crate::load::protocol::{Drive, Open, Pace, Report, Seat};
 use crate::load::room::Room;
 use crate::poller::{Poller, Ready};
 use crate::process::CpuSample;
@@ -193,7 +193,7 @@ impl Engine {
         Ok(())
     }
 
-    fn connect(&mut self, seat: crate::load::protocol::Seat) -> Result<()> {
+    fn connect(&mut self, seat: Seat) -> Result<()> {
         let index = self.connections.len();
         let mut connection = Connection::open(self.address, seat)?;
         self.poller.add(&connection.stream, index as u64)?;
@@ -268,7 +268,6 @@ impl Engine {
         let connection = &mut self.connections[index];
         if connection.state != State::Closed {
             connection.state = State::Closed;
-            self.books.closed += 1;
             self.books.refuse(format!("connection {index} was closed by the server"));
             // Level-triggered epoll would report the end for ever.
             self.poller.remove(&connection.stream);

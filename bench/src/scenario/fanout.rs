@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::{
-    CONNECTING_AT_ONCE, Suite, Target, anonymous, content, cpu_per_million, delivery_bytes, interleave, median_of,
-    peer_content,
+    CONNECTING_AT_ONCE, Suite, Target, anonymous, cpu_per_million, delivery_bytes, interleave, median_of, peer_content,
 };
+use crate::dialect::CONTENT_BYTES;
 use crate::hub::Hub;
 use crate::load::protocol::{Drive, Open, Pace, Report, Seat};
 use crate::report::{Bar, Row};
@@ -28,7 +28,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
     let mut coalescing = Target::bare(bytes, true)?;
     let mut peer = Target::peer(&suite.peer)?;
     for target in [&mut bare, &mut coalescing] {
-        target.load.open(anonymous(1, SUBSCRIBERS + 1, content()))?;
+        target.load.open(anonymous(1, SUBSCRIBERS + 1, CONTENT_BYTES))?;
     }
     if let Some(peer) = &mut peer {
         peer.load.open(anonymous(1, SUBSCRIBERS + 1, peer_content(bytes)))?;
@@ -46,7 +46,7 @@ fn set_up(hub: &mut Hub) -> Result<Open> {
     tokens.extend(people.into_iter().map(|person| person.token));
     let mut connections = vec![Seat { token: 0, room: 0 }];
     connections.extend((0..SUBSCRIBERS).map(|n| Seat { token: 1 + n % PEOPLE, room: 0 }));
-    Ok(Open { tokens, rooms: vec![channel], connections, content_bytes: content(), at_once: CONNECTING_AT_ONCE })
+    Ok(Open { tokens, rooms: vec![channel], connections, content_bytes: CONTENT_BYTES, at_once: CONNECTING_AT_ONCE })
 }
 
 fn paced(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option<&mut Target>) -> Result<()> {

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::{Suite, Target, anonymous, content, storm};
+use super::{Suite, Target, anonymous, storm};
+use crate::dialect::CONTENT_BYTES;
 use crate::load::protocol::Open;
 use crate::process::resident_bytes;
 use crate::report::{Bar, Row};
@@ -14,9 +15,9 @@ pub fn run(suite: &mut Suite) -> Result<()> {
     let (hub, open) = storm::fresh_hub(suite, &folder, CONNECTIONS)?;
     let per_hub = per_connection(&mut Target::hub(&hub)?, open)?;
     drop(hub);
-    let per_bare = per_connection(&mut Target::bare(1, false)?, anonymous(1, CONNECTIONS, content()))?;
+    let per_bare = per_connection(&mut Target::bare(1, false)?, anonymous(1, CONNECTIONS, CONTENT_BYTES))?;
     let per_peer = match Target::peer(&suite.peer)? {
-        Some(mut peer) => Some(per_connection(&mut peer, anonymous(1, CONNECTIONS, content()))?),
+        Some(mut peer) => Some(per_connection(&mut peer, anonymous(1, CONNECTIONS, CONTENT_BYTES))?),
         None => None,
     };
     suite.rows.push(

@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::bare;
-use crate::dialect::{CONTENT_BYTES, Dialect};
+use crate::dialect::Dialect;
+
 use crate::hub::Hub;
 use crate::load::LoadProcess;
-use crate::load::protocol::{Drive, Open, Report, Seat};
+use crate::load::protocol::{Drive, Open, Pace, Report, Seat};
 use crate::peer::Peer;
 use crate::process::Managed;
 use crate::report::Row;
@@ -160,12 +161,6 @@ pub fn peer_content(delivery_bytes: usize) -> usize {
 
 /// How long the hub's deliveries are, from a few messages.
 pub fn delivery_bytes(hub: &mut Target) -> Result<usize> {
-    let drive =
-        Drive { pace: crate::load::protocol::Pace::InFlight(1), seconds: 5.0, messages: Some(20), rooms: Some(1) };
+    let drive = Drive { pace: Pace::InFlight(1), seconds: 5.0, messages: Some(20), rooms: Some(1) };
     Ok(hub.load.drive(drive)?.delivery_bytes.round() as usize)
-}
-
-/// The text of the hub's and the bare server's messages.
-pub const fn content() -> usize {
-    CONTENT_BYTES
 }

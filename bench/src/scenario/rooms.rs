@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::{
-    CONNECTING_AT_ONCE, Suite, Target, anonymous, content, cpu_per_million, delivery_bytes, interleave, median_of,
-    peer_content,
+    CONNECTING_AT_ONCE, Suite, Target, anonymous, cpu_per_million, delivery_bytes, interleave, median_of, peer_content,
 };
+use crate::dialect::CONTENT_BYTES;
 use crate::hub::{Hub, Member, Owner};
 use crate::load::protocol::{Drive, Open, Pace, Report, Seat};
 use crate::report::{Bar, Row};
@@ -28,7 +28,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
     let mut coalescing = Target::bare(bytes, true)?;
     let mut peer = Target::peer(&suite.peer)?;
     for target in [&mut bare, &mut coalescing] {
-        target.load.open(anonymous(ROOMS, MEMBERS, content()))?;
+        target.load.open(anonymous(ROOMS, MEMBERS, CONTENT_BYTES))?;
     }
     if let Some(peer) = &mut peer {
         peer.load.open(anonymous(ROOMS, MEMBERS, peer_content(bytes)))?;
@@ -41,7 +41,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
 /// Channels with agents that are in no other channel; the first agent of a channel made it and sends.
 /// `readers` are in every channel and not connected.
 pub fn set_up(hub: &mut Hub, owner: &Owner, rooms: usize, members: usize, readers: &[Member]) -> Result<Open> {
-    let mut open = Open { content_bytes: content(), at_once: CONNECTING_AT_ONCE, ..Open::default() };
+    let mut open = Open { content_bytes: CONTENT_BYTES, at_once: CONNECTING_AT_ONCE, ..Open::default() };
     for room in 0..rooms {
         let agents =
             (0..members).map(|n| hub.add_agent(owner, &format!("agent-{room}-{n}"))).collect::<Result<Vec<_>>>()?;

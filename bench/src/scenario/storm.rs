@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{CONNECTING_AT_ONCE, Suite, Target, anonymous, content, median_of};
+use super::{CONNECTING_AT_ONCE, Suite, Target, anonymous, median_of};
+use crate::dialect::CONTENT_BYTES;
 use crate::hub::Hub;
 use crate::load::protocol::{Open, Report, Seat};
 use crate::process::CpuSample;
@@ -19,7 +20,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
     let (hub, open) = fresh_hub(suite, &folder, CONNECTIONS)?;
     let mut target = Target::hub(&hub)?;
     let reports = storms(suite, &mut target, &open)?;
-    let anonymous = anonymous(1, CONNECTIONS, content());
+    let anonymous = anonymous(1, CONNECTIONS, CONTENT_BYTES);
     let bare = storms(suite, &mut Target::bare(1, false)?, &anonymous)?;
     let peer = match Target::peer(&suite.peer)? {
         Some(mut peer) => Some(each(&storms(suite, &mut peer, &anonymous)?)),
@@ -50,7 +51,7 @@ pub fn fresh_hub(suite: &Suite, folder: &Path, connections: usize) -> Result<(Hu
         tokens: people.into_iter().map(|person| person.token).collect(),
         rooms: vec![channel],
         connections: (0..connections).map(|n| Seat { token: n % PEOPLE, room: 0 }).collect(),
-        content_bytes: content(),
+        content_bytes: CONTENT_BYTES,
         at_once: CONNECTING_AT_ONCE,
     };
     Ok((suite.start_hub(folder)?, open))
