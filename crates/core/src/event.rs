@@ -35,6 +35,10 @@ pub enum Event {
         change: Change,
     },
 
+    // Stored: who came into a channel and who left it
+    Joined(Membership),
+    Left(Membership),
+
     // Stored records
     Saved(Record),
     Removed(Record),
@@ -199,6 +203,8 @@ impl Event {
                 write(Write::Remove { kind: Kind::Pin, id: pin.id.0 });
                 write(Write::Log(change));
             }
+            Self::Joined(membership) => write(Write::Put(&Record::Membership(membership.clone()))),
+            Self::Left(membership) => write(Write::Remove { kind: Kind::Membership, id: membership.id.0 }),
             Self::Saved(record) => write(Write::Put(record)),
             Self::Removed(record) => {
                 write(Write::Remove { kind: record.kind(), id: record.id() });
@@ -232,6 +238,7 @@ impl Event {
             | Self::Reacted { change, .. }
             | Self::Pinned { change, .. }
             | Self::Unpinned { change, .. } => Audience::Channel(change.channel),
+            Self::Joined(membership) | Self::Left(membership) => Audience::Channel(membership.channel),
             Self::Saved(record) | Self::Removed(record) => record_audience(record, state),
             Self::PresenceChanged { workspace, .. } => Audience::Workspace(*workspace),
             Self::Typing { channel, .. } => Audience::Channel(*channel),
@@ -250,8 +257,10 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         Record::Workspace(workspace) => Audience::Workspace(workspace.id),
         Record::Member(member) => Audience::Workspace(member.workspace),
         Record::Channel(channel) => within(Some(channel.id), channel.workspace, channel.kind.is_open()),
-        Record::Membership(membership) => Audience::Channel(membership.channel),
+        // How far somebody has read and what they want to hear is their own business.
+        Record::Membership(membership) => Audience::Member(membership.member),
         Record::Notification(notification) => Audience::Member(notification.member),
+        Record::Review(review) if review.decided_at.is_none() => Audience::Member(review.reviewer),
         Record::Review(review) => Audience::Member(review.requester),
         Record::Task(task) => within(task.channel, task.workspace, is_open(task.channel, state)),
         Record::Approval(approval) => within(approval.channel, approval.workspace, is_open(approval.channel, state)),

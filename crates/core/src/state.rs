@@ -232,6 +232,14 @@ impl State {
         state
     }
 
+    /// Goes back to what is stored, after a commit that failed; who is connected stays as it is.
+    pub fn replace_stored(&mut self, fresh: Self) {
+        let presence = std::mem::take(&mut self.presence);
+        let daemons = std::mem::take(&mut self.daemons);
+        let carried = std::mem::take(&mut self.carried);
+        *self = Self { presence, daemons, carried, ..fresh };
+    }
+
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::MessageSent(message) => self.follow_message(message),
@@ -240,6 +248,8 @@ impl State {
             | Event::Reacted { change, .. }
             | Event::Pinned { change, .. }
             | Event::Unpinned { change, .. } => self.advance(change.channel, change.seq),
+            Event::Joined(membership) => self.put_membership(membership),
+            Event::Left(membership) => self.remove_membership(membership),
             Event::Saved(record) => self.put(record),
             Event::Removed(record) => self.remove(record),
             Event::PresenceChanged { member, presence, .. } => self.say_presence(*member, *presence),

@@ -1,1 +1,12 @@
-//! placeholder
+//! Protocols as values: what travels on each wire, and the state machine of one connection. No sockets, no clock.
+//!
+//! Every door has the same files: `wire.rs` (the document's shapes), `mapping.rs` (wire ↔ core, total functions),
+//! `session.rs` (one connection), `tests.rs` (the document's rules). A new door is a folder and a line in [`DOORS`].
+
+pub mod door;
+pub mod lark;
+
+pub use door::{Ask, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
+
+/// Every door that takes WebSocket connections on the main listener.
+pub const DOORS: &[&dyn Protocol] = &[&lark::Lark];

@@ -41,7 +41,7 @@ pub fn create(
     let channel = new_channel(context, workspace, kind, name, creator);
     let channel = Channel { topic: topic_text(&topic)?, ..channel };
     let membership = new_membership(context, &channel, creator);
-    let events = vec![Event::Saved(channel.clone().into()), Event::Saved(membership.into())];
+    let events = vec![Event::Saved(channel.clone().into()), Event::Joined(membership)];
     Ok(Decision::new(Reply::Channel { channel, created: true }, events))
 }
 
@@ -107,7 +107,7 @@ pub fn delete(context: &mut Context<'_>, actor: Actor, id: ChannelId) -> Outcome
     let mut events: Vec<_> = webhooks.map(|webhook| Event::Removed(webhook.clone().into())).collect();
     // The channel's end is told while its people are still in it.
     events.push(Event::Removed(room.channel.clone().into()));
-    events.extend(room.members.values().map(|membership| Event::Removed(membership.clone().into())));
+    events.extend(room.members.values().cloned().map(Event::Left));
     Ok(Decision::new(Reply::Done, events))
 }
 
@@ -128,7 +128,7 @@ pub fn add_member(context: &mut Context<'_>, actor: Actor, id: ChannelId, member
         return Ok(Decision::nothing(Reply::Channel { channel, created: false }));
     }
     let membership = new_membership(context, &channel, newcomer);
-    Ok(Decision::saved(Reply::Channel { channel, created: true }, membership))
+    Ok(Decision::new(Reply::Channel { channel, created: true }, vec![Event::Joined(membership)]))
 }
 
 pub fn remove_member(context: &mut Context<'_>, actor: Actor, id: ChannelId, member: MemberId) -> Outcome {
@@ -141,7 +141,7 @@ pub fn remove_member(context: &mut Context<'_>, actor: Actor, id: ChannelId, mem
         return Err(Refusal::bad_request("a direct channel belongs to exactly its two members"));
     }
     let membership = room.members.get(&member).ok_or(refusal::MEMBER_NOT_FOUND)?;
-    Ok(Decision::new(Reply::Done, vec![Event::Removed(membership.clone().into())]))
+    Ok(Decision::new(Reply::Done, vec![Event::Left(membership.clone())]))
 }
 
 pub fn open_direct(
@@ -171,7 +171,7 @@ pub fn open_direct(
     let channel = new_channel(context, workspace, kind, names.join(", "), caller);
     let mut events = vec![Event::Saved(channel.clone().into())];
     for member in members {
-        events.push(Event::Saved(new_membership(context, &channel, member).into()));
+        events.push(Event::Joined(new_membership(context, &channel, member)));
     }
     Ok(Decision::new(Reply::Channel { channel, created: true }, events))
 }

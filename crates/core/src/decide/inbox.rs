@@ -21,8 +21,7 @@ pub fn mark_all_read(context: &mut Context<'_>, actor: Actor) -> Outcome {
     save_all(unread, |notification| Notification { is_read: true, ..notification })
 }
 
-pub fn ack(context: &mut Context<'_>, actor: Actor, agent: MemberId, id: NotificationId) -> Outcome {
-    access::own(context.state, actor, agent)?;
+pub fn ack(context: &mut Context<'_>, actor: Actor, id: NotificationId) -> Outcome {
     access::agent(context.state, actor)?;
     let notification = own(context, actor, id)?;
     let acked_at = notification.acked_at.or(Some(context.now));
@@ -30,9 +29,8 @@ pub fn ack(context: &mut Context<'_>, actor: Actor, agent: MemberId, id: Notific
     Ok(Decision::saved(Reply::Notification(notification.clone()), notification))
 }
 
-pub fn ack_all(context: &mut Context<'_>, actor: Actor, agent: MemberId) -> Outcome {
-    access::own(context.state, actor, agent)?;
-    access::agent(context.state, actor)?;
+pub fn ack_all(context: &mut Context<'_>, actor: Actor) -> Outcome {
+    let agent = access::agent(context.state, actor)?.id;
     let open = context.history.list::<Notification>(&Filter::owner(agent).states(&[NEW, SEEN]).limit(usize::MAX))?;
     let now = context.now;
     save_all(open, |notification| Notification { is_read: true, acked_at: Some(now), ..notification })

@@ -110,7 +110,7 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
     let workspace = context.state.workspace(id).cloned().ok_or(refusal::WORKSPACE_NOT_FOUND)?;
     let mut events = Vec::new();
     for room in context.state.channels_in(id) {
-        events.extend(room.members.values().map(|membership| Event::Removed(membership.clone().into())));
+        events.extend(room.members.values().cloned().map(Event::Left));
         events.push(Event::Removed(room.channel.clone().into()));
     }
     events.extend(context.state.webhooks_in(id).map(|webhook| Event::Removed(webhook.clone().into())));
@@ -188,12 +188,8 @@ pub fn remove(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome 
     if !answers_for && by.role <= target.role && by.role != Role::Owner || by.role == Role::Member && !answers_for {
         return Err(refusal::ADMINS_ONLY);
     }
-    let mut events: Vec<_> = context
-        .state
-        .channels_of(id)
-        .filter_map(|room| room.members.get(&id))
-        .map(|membership| Event::Removed(membership.clone().into()))
-        .collect();
+    let mut events: Vec<_> =
+        context.state.channels_of(id).filter_map(|room| room.members.get(&id)).cloned().map(Event::Left).collect();
     events.push(Event::Saved(gone(target, context.now).into()));
     Ok(Decision::new(Reply::Done, events))
 }

@@ -17,9 +17,14 @@ const MAX_METADATA_BYTES: usize = 16 * 1024;
 
 pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     let room = access::room_to_speak(context.state, actor, send.channel)?;
-    if let Some(known) = repeated(context, actor, &send)? {
-        return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
-    }
+    let key = match known_under_key(context, actor, &send)? {
+        Some(known) if is_repeat(&known, &send) => {
+            return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
+        }
+        // A client that gives every message the same key must not lose any: another text is another message.
+        Some(_) => None,
+        None => send.key,
+    };
     check_content(&send.content, send.file.is_some())?;
     let metadata = check_metadata(send.metadata)?;
     let root = thread_root(context, send.channel, send.thread)?;
@@ -44,7 +49,7 @@ pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
         reply_count: 0,
         reactions: Vec::new(),
         deleted: false,
-        key: send.key,
+        key,
     });
     let mut events = vec![Event::MessageSent(Arc::clone(&message))];
     events.extend(file.map(|file| Event::Saved(Record::File(file))));
@@ -52,14 +57,17 @@ pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(1))
 }
 
-fn repeated(context: &Context<'_>, actor: Actor, send: &Send) -> Result<Option<Message>, Refusal> {
-    let Some(key) = &send.key else { return Ok(None) };
-    match context.history.message_by_key(actor.member, key)? {
-        Some(known) if known.channel != send.channel => {
-            Err(Refusal::conflict("this idempotency key was used for a message in another channel"))
-        }
-        known => Ok(known),
+fn known_under_key(context: &Context<'_>, actor: Actor, send: &Send) -> Result<Option<Message>, Refusal> {
+    match &send.key {
+        Some(key) => Ok(context.history.message_by_key(actor.member, key)?),
+        None => Ok(None),
     }
+}
+
+fn is_repeat(known: &Message, send: &Send) -> bool {
+    // An edit or a deletion after the first send does not make the retry a new message.
+    let same_text = known.content == send.content || known.edit_count > 0 || known.deleted;
+    known.channel == send.channel && same_text
 }
 
 fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {
@@ -126,7 +134,7 @@ fn attach(
     let visible = |file: &File| access::may_see_file(context.state, member, file);
     let file = context.history.get::<File>(id)?.filter(visible).ok_or(refusal::FILE_NOT_FOUND)?;
     let first_post = file.channel.is_none() && file.uploaded_by == actor.member;
-    Ok(first_post.then(|| File { channel: Some(channel), ..file }))
+    Ok(first_post.then_some(File { channel: Some(channel), ..file }))
 }
 
 pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: String) -> Outcome {

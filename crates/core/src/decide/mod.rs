@@ -126,8 +126,8 @@ pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outc
 
         Command::MarkNotificationRead { notification } => inbox::mark_read(context, actor, notification),
         Command::MarkAllNotificationsRead => inbox::mark_all_read(context, actor),
-        Command::AckInbox { agent, notification } => inbox::ack(context, actor, agent, notification),
-        Command::AckWholeInbox { agent } => inbox::ack_all(context, actor, agent),
+        Command::AckInbox { notification } => inbox::ack(context, actor, notification),
+        Command::AckWholeInbox => inbox::ack_all(context, actor),
 
         Command::CreateDraft { channel, thread, content } => drafts::create(context, actor, channel, thread, content),
         Command::ValidateDraft { draft } => drafts::validate(context, actor, draft),

@@ -1,0 +1,117 @@
+//! What all doors have in common: the two traits the server drives, and the steps a session asks it to take.
+
+use folkmoot_core::ids::{ChannelId, MemberId};
+use folkmoot_core::model::{Door, Message, Notification};
+use folkmoot_core::record::Change;
+use folkmoot_core::{Command, Event, Millis, Refusal, Reply, State};
+
+/// One protocol: how its connections begin and how what happens looks on its wire.
+pub trait Protocol: Sync + Send {
+    fn door(&self) -> Door;
+
+    /// The path of its WebSocket on the main listener.
+    fn path(&self) -> &'static str;
+
+    fn limits(&self) -> Limits;
+
+    fn open(&self, now: Millis) -> Box<dyn Session>;
+
+    /// The frame for an event, made once and shared by every connection of this door that hears it.
+    fn event(&self, event: &Event, view: View<'_>) -> Option<String>;
+
+    /// The answer to one request; none when the protocol has no answer for it.
+    fn reply(&self, ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>) -> Option<String>;
+
+    /// The answer to [`Ask::Poll`].
+    fn inbox(&self, ticket: &Ticket, items: &[Notification], view: View<'_>) -> Option<String>;
+
+    /// A stored event, told again after [`Ask::Resume`].
+    fn replayed(&self, event: &Replayed<'_>, view: View<'_>) -> Option<String>;
+
+    /// The end of a catch-up of one channel; not `complete` when too much was missed to be told again.
+    fn resumed(&self, ticket: &Ticket, channel: ChannelId, seq: u64, complete: bool, view: View<'_>) -> Option<String>;
+
+    /// What a reader that could not keep up is told, once it reads again.
+    fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], view: View<'_>) -> Option<String>;
+}
+
+/// What a mapping may look at: names and channels as they are now, and a fresh id and time for the envelope.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub state: &'a State,
+    pub now: Millis,
+    /// 128 fresh bits for an envelope's id.
+    pub nonce: u128,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub frame_bytes: usize,
+    pub queued_frames: usize,
+    pub subscriptions: usize,
+}
+
+/// One connection of a door. It never waits: it says what to do next and is told what came of it.
+pub trait Session: Send {
+    fn on_text(&mut self, text: &str, now: Millis) -> Vec<Step>;
+
+    fn on_binary(&mut self, now: Millis) -> Vec<Step>;
+
+    /// Anything arrived, a pong for instance: the peer is alive.
+    fn on_sign_of_life(&mut self, now: Millis);
+
+    /// The outcome of [`Ask::LogIn`]: who it is, or the refusal.
+    fn on_login(&mut self, outcome: Result<MemberId, Refusal>, now: Millis) -> Vec<Step>;
+
+    fn on_deadline(&mut self, now: Millis) -> Vec<Step>;
+
+    /// When [`Session::on_deadline`] is due next.
+    fn deadline(&self) -> Millis;
+
+    /// Who is logged in.
+    fn member(&self) -> Option<MemberId>;
+}
+
+#[derive(Debug)]
+pub enum Step {
+    Send(String),
+    Ask(Ask, Ticket),
+    Ping,
+    Close { code: u16, reason: &'static str },
+}
+
+/// What a session wants of the hub.
+#[derive(Debug)]
+pub enum Ask {
+    LogIn { token: String },
+    Do { command: Command, on_behalf: Option<MemberId> },
+    Unsubscribe { channel: ChannelId },
+    Poll(Poll),
+    Resume { positions: Vec<(ChannelId, u64)> },
+}
+
+/// A look into the inbox.
+#[derive(Debug, Clone, Default)]
+pub struct Poll {
+    pub on_behalf: Option<MemberId>,
+    pub source_type: Option<String>,
+    pub unread_only: bool,
+    pub since: Option<Millis>,
+    pub limit: usize,
+}
+
+/// Remembers which request an answer belongs to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ticket {
+    /// The request's own id, given back as it was.
+    pub id: Option<String>,
+    /// The request's type, where the answer's shape depends on it.
+    pub request: &'static str,
+}
+
+/// One stored event of a channel, as replayed to a client that was away.
+#[derive(Debug)]
+pub enum Replayed<'a> {
+    Message(&'a Message),
+    Change(&'a Change, Option<&'a Message>),
+}
