@@ -137,13 +137,11 @@ pub enum Command {
         notification: NotificationId,
     },
     MarkAllNotificationsRead,
+    /// Takes one item of one's own inbox as dealt with.
     AckInbox {
-        agent: MemberId,
         notification: NotificationId,
     },
-    AckWholeInbox {
-        agent: MemberId,
-    },
+    AckWholeInbox,
 
     // Agent experience
     CreateDraft {
