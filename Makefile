@@ -1,0 +1,52 @@
+# `make` alone lists the targets. Everything runs from a fresh clone; what a target needs, it installs or names.
+
+.DEFAULT_GOAL := help
+CARGO ?= cargo
+FUZZ_SECONDS ?= 20
+
+# One word for the version of the tool, so that two machines check the same.
+CARGO_DENY := 0.19
+
+.PHONY: help run test check fmt lint openapi bench web audit fuzz
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The dev profile: dependencies are optimised there too (see Cargo.toml), so the hub is quick enough to try and to
+# work with, and a cold build takes about half as long as a release build. `make bench` measures the release build.
+run: ## build and start the hub on http://127.0.0.1:8484/
+	$(CARGO) run --locked -p folkmoot-server -- serve
+
+test: tools fmt lint ## formatting, clippy with warnings denied, all tests
+	$(CARGO) test --workspace --locked
+
+check: test fuzz audit ## test, then fuzzing for a bounded time, then audit
+
+fmt:
+	$(CARGO) fmt --all --check
+
+lint:
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: tools
+tools:
+	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
+
+fuzz: ## fuzz the wire types for FUZZ_SECONDS (20) each
+	@if [ -x fuzz/run.sh ]; then ./fuzz/run.sh $(FUZZ_SECONDS); else echo "there is nothing to fuzz yet"; fi
+
+openapi: ## write docs/openapi.json again after a change of the REST surface
+	$(CARGO) run -q -p folkmoot-server -- openapi > docs/openapi.json.new
+	mv docs/openapi.json.new docs/openapi.json
+
+bench: ## measure the release build against a bare server and a public peer; writes bench/RESULTS.md
+	$(CARGO) build --release --locked -p folkmoot-server
+	$(CARGO) run --release --locked -p folkmoot-bench -- run
+
+web: ## the page; it comes later
+	@echo "the page is not built yet; the hub is used over /ws, /v1 and the command line until then"
+
+audit: ## licences, advisories, sources and bans of all dependencies
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny@^$(CARGO_DENY)
+	$(CARGO) deny --locked check
