@@ -16,6 +16,9 @@ mod socket;
 
 pub use print::Printer;
 
+/// The stored events of a channel that are not messages; they take part in its numbering.
+const STORED: [&str; 6] = ["message.edit", "message.delete", "reaction.add", "reaction.remove", "pin.add", "pin.remove"];
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -172,7 +175,8 @@ impl Tail {
             "sync.done" => self.watched[at].cursor.replayed(seq),
             "sync.reload" => self.reload(at, seq).await?,
             "message.new" => self.watched[at].cursor.take(seq, Some(message_of(data))),
-            _ if seq > 0 => self.watched[at].cursor.take(seq, None),
+            kind if STORED.contains(&kind) => self.watched[at].cursor.take(seq, None),
+            // Elsewhere `seq` means something else, such as how far somebody has read.
             _ => return Ok(None),
         };
         self.show(at, &ready)?;
