@@ -1,0 +1,56 @@
+//! Black-box tests of the hub: the built binary, REST and WebSocket on loopback, and the documents.
+//!
+//! First the Lark door, section by section of its document, then `/v1`, then the proofs. Each test is named after the
+//! rule it checks.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod lark_agents;
+mod lark_approvals;
+mod lark_bad_input;
+mod lark_calls;
+mod lark_channels;
+mod lark_connect;
+mod lark_daemon;
+mod lark_drafts;
+mod lark_idempotency;
+mod lark_inbox;
+mod lark_limits;
+mod lark_live;
+mod lark_messages;
+mod lark_notifications;
+mod lark_reviews;
+mod lark_sync;
+mod lark_threads;
+mod lark_tokens;
+mod lark_wake;
+
+mod rest_accounts;
+mod rest_agents;
+mod rest_approvals;
+mod rest_bad_input;
+mod rest_channels;
+mod rest_direct;
+mod rest_experience;
+mod rest_files;
+mod rest_logins;
+mod rest_members;
+mod rest_messages;
+mod rest_notifications;
+mod rest_operator;
+mod rest_reactions;
+mod rest_search;
+mod rest_surface;
+mod rest_tasks;
+mod rest_terminal;
+mod rest_webhooks;
+mod rest_workspaces;
+
+mod full_disk;
+mod proof_backup;
+mod proof_conversation;
+mod proof_crash;
+mod proof_readers;
+mod proof_stop;
+mod start_refusals;
