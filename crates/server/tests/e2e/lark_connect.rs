@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Lark, Rest, number, start, text, token};
+use crate::support::{Lark, Rest, Setup, number, register, start, text, token};
 
 #[tokio::test]
 async fn every_server_envelope_has_v_id_type_ts_and_data() {
@@ -185,6 +185,17 @@ async fn the_hubs_own_origin_and_no_origin_may_connect() {
     browser.login(&alice.token).await;
     let mut program = Lark::dial(hub.address, None).await.expect("no origin");
     program.login(&alice.token).await;
+}
+
+#[tokio::test]
+async fn the_origin_of_the_public_url_may_connect() {
+    let setup = Setup::default().env("MOOT_SERVER__PUBLIC_URL", "https://moot.example");
+    let hub = setup.start().await;
+    let alice = register(&hub, "alice").await;
+    let browser = Lark::dial(hub.address, Some("https://moot.example")).await;
+    browser.expect("the hub's own origin").login(&alice.token).await;
+    let other = Lark::dial(hub.address, Some("https://moot.example.evil.example")).await;
+    assert!(other.is_err(), "a longer name is another origin");
 }
 
 #[tokio::test]

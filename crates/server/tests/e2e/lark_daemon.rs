@@ -94,7 +94,8 @@ async fn registering_another_workspaces_agent_diverts_nothing() {
     let own_channel = mallory.add_channel("general", &[&own]).await;
     let mut thief = mallory.lark().await;
     let answer = thief.ask("daemon.register", agents(&[&codebot, &own])).await;
-    assert_ne!(answer["data"]["agents"].to_string().contains(&codebot.id), true, "{answer}");
+    let registered = answer["data"]["agents"].to_string();
+    assert!(!registered.contains(&codebot.id), "{answer}");
     thief.ask("daemon.register", agents(&[&own])).await;
     let message = alice.post(&general, "@codebot a secret").await;
     let wake = agent.expect("agent.wake").await;

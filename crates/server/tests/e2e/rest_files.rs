@@ -54,6 +54,30 @@ async fn a_file_of_32_mb_is_accepted() {
 }
 
 #[tokio::test]
+async fn an_upload_is_never_held_in_memory() {
+    let (hub, alice) = start().await;
+    let process = format!("/proc/{}", hub.pid().as_raw_nonzero());
+    // 5 sets the peak back to what is used now.
+    std::fs::write(format!("{process}/clear_refs"), "5").expect("the peak is set back");
+    let before = peak_kilobytes(&process);
+    let bytes = vec![7u8; 32 * 1024 * 1024];
+    let path = alice.path("files");
+    let file = alice.rest.upload(&path, "big.bin", "application/octet-stream", bytes).await;
+    let file = file.created();
+    let download = format!("/v1/files/{}/download", text(&file, "id"));
+    assert_eq!(alice.rest.get(&download).await.bytes.len(), 32 * 1024 * 1024);
+    let grown = peak_kilobytes(&process) - before;
+    assert!(grown < 12 * 1024, "{grown} kB more than before");
+}
+
+fn peak_kilobytes(process: &str) -> i64 {
+    let status = std::fs::read_to_string(format!("{process}/status")).expect("the status");
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("a peak");
+    let digits = line.split_whitespace().nth(1).expect("a number");
+    digits.parse().expect("a number")
+}
+
+#[tokio::test]
 async fn a_file_over_32_mb_is_refused_and_leaves_nothing() {
     let (hub, alice) = start().await;
     let before = files_below(&hub.data);
