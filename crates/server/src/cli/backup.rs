@@ -48,43 +48,38 @@ pub struct RestoreArgs {
 }
 
 pub fn backup(settings: &Settings, args: BackupArgs) -> anyhow::Result<ExitCode> {
-    let data_dir = data_dir(settings, args.data_dir)?;
-    let file = args.file;
-    if file.exists() {
-        if !args.force {
-            let fault = Fault::failed(format!("`{}` is already there", file.display()));
-            return Err(fault.hint("choose another name, or replace it with `--force`").into());
-        }
-        // The name must not stand for half a backup while the new one is being written.
-        std::fs::remove_file(&file)
-            .map_err(|error| Fault::failed(format!("`{}` cannot be replaced: {error}", file.display())))?;
+    let source = data_dir(settings, args.data_dir)?;
+    let file = std::path::absolute(args.file)?;
+    if file.exists() && !args.force {
+        let fault = Fault::failed(format!("`{}` is already there", file.display()));
+        return Err(fault.hint("choose another name, or replace it with `--force`").into());
     }
     let started = Instant::now();
-    let (source, target) = (data_dir, file.clone());
-    with_progress("backing up", &file, move || folkmoot_store::backup(&source, &target))?;
+    let target = file.clone();
+    let growing = PathBuf::from(format!("{}.partial", file.display()));
+    with_progress("backing up", &growing, move || folkmoot_store::backup(&source, &target))?;
     let size = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());
-    let line = format!("wrote {} ({}) in {:.1} s", file.display(), output::size(size), started.elapsed().as_secs_f64());
-    output::line(&line)?;
+    let time = started.elapsed().as_secs_f64();
+    output::line(&format!("wrote {} ({}) in {time:.1} s", file.display(), output::size(size)))?;
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn restore(settings: &Settings, args: RestoreArgs) -> anyhow::Result<ExitCode> {
-    let data_dir = data_dir(settings, args.data_dir)?;
-    let force = args.force;
-    if !args.file.is_file() {
-        return Err(Fault::failed(format!("there is no backup `{}`", args.file.display())).into());
+    let RestoreArgs { file, force, .. } = args;
+    let folder = data_dir(settings, args.data_dir)?;
+    if !file.is_file() {
+        return Err(Fault::failed(format!("there is no backup `{}`", file.display())).into());
+    }
+    if !force && folder.join("hub.db").exists() {
+        let fault = Fault::failed(format!("there is a hub in `{}` already", folder.display()));
+        return Err(fault.hint("choose another folder with `--data-dir`, or replace it with `--force`").into());
     }
     let started = Instant::now();
-    let (source, target) = (args.file.clone(), data_dir.clone());
-    let database = data_dir.join("hub.db");
-    with_progress("restoring", &database, move || folkmoot_store::restore(&source, &target, force))?;
-    let line = format!(
-        "restored {} into {} in {:.1} s",
-        args.file.display(),
-        data_dir.display(),
-        started.elapsed().as_secs_f64()
-    );
-    output::line(&line)?;
+    let (source, target) = (file.clone(), folder.clone());
+    let growing = folder.join("restore.partial/hub.db");
+    with_progress("restoring", &growing, move || folkmoot_store::restore(&source, &target, force))?;
+    let time = started.elapsed().as_secs_f64();
+    output::line(&format!("restored {} into {} in {time:.1} s", file.display(), folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -63,13 +63,22 @@ type Lines = Vec<(String, Option<String>)>;
 fn explain(error: &anyhow::Error) -> (Lines, u8) {
     let whole = format!("{error:#}");
     if let Some(fault) = error.chain().find_map(|cause| cause.downcast_ref::<Fault>()) {
-        return (vec![(whole, fault.hint.clone())], if fault.usage { 2 } else { 1 });
+        let (sentence, own_hint) = split_hint(&whole);
+        return (vec![(sentence, fault.hint.clone().or(own_hint))], if fault.usage { 2 } else { 1 });
     }
     if let Some(config) = error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>()) {
         let line = |problem: &Problem| (problem.to_string(), problem.hint.clone());
         return (config.problems.iter().map(line).collect(), 2);
     }
-    (vec![(whole, None)], 1)
+    (vec![split_hint(&whole)], 1)
+}
+
+/// Errors from below carry their hint as a second line.
+fn split_hint(text: &str) -> (String, Option<String>) {
+    match text.split_once("\nhint: ") {
+        Some((sentence, hint)) => (sentence.to_owned(), Some(hint.to_owned())),
+        None => (text.to_owned(), None),
+    }
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -95,6 +104,12 @@ mod tests {
     fn the_hint_survives_added_context() {
         let error = Err::<(), _>(Fault::failed("port taken").hint("stop it")).context("cannot start").unwrap_err();
         assert_eq!(explain(&error).0, [("cannot start: port taken".to_owned(), Some("stop it".to_owned()))]);
+    }
+
+    #[test]
+    fn a_hint_in_the_text_of_an_error_becomes_a_hint() {
+        let lines = explain(&anyhow::anyhow!("it broke\nhint: mend it")).0;
+        assert_eq!(lines, [("it broke".to_owned(), Some("mend it".to_owned()))]);
     }
 
     #[test]

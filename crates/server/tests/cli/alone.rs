@@ -31,7 +31,10 @@ fn a_wrong_configuration_ends_with_code_2_and_names_file_line_and_nearest_key() 
     for command in [&["config", "check"][..], &["serve"], &["config", "list"], &["backup", "x"]] {
         let arguments: Vec<&str> = command.iter().copied().chain(["--config", &file]).collect();
         let err = home.run(&arguments).bad(2);
-        assert_eq!(err, format!("error: {file}:2: unknown key `server.lisen`\nhint: the nearest known one is `server.listen`\n"));
+        assert_eq!(
+            err,
+            format!("error: {file}:2: unknown key `server.lisen`\nhint: the nearest known one is `server.listen`\n")
+        );
     }
 }
 
@@ -80,7 +83,9 @@ fn a_secret_can_be_set_from_standard_input_and_is_never_printed() {
     let file = home.path().join(".config/folkmoot/config.toml");
     assert!(std::fs::read_to_string(&file).unwrap().contains("sk-very-secret"));
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    for arguments in [&["config", "get", "llm.api_key"][..], &["config", "list"], &["config", "list", "--json"], &["doctor"]] {
+    for arguments in
+        [&["config", "get", "llm.api_key"][..], &["config", "list"], &["config", "list", "--json"], &["doctor"]]
+    {
         let ran = home.run(arguments);
         assert!(!format!("{ran:?}").contains("sk-very-secret"), "{ran:?}");
     }
@@ -92,7 +97,10 @@ fn commands_of_a_client_say_how_to_log_in() {
     let home = Home::new();
     for arguments in [&["channel", "list"][..], &["member", "list"], &["send", "general", "hi"], &["tail", "general"]] {
         let err = home.run(arguments).bad(1);
-        assert!(err.starts_with("error: you are not logged in to http://127.0.0.1:8484\nhint: log in with `moot login"), "{err}");
+        assert!(
+            err.starts_with("error: you are not logged in to http://127.0.0.1:8484\nhint: log in with `moot login"),
+            "{err}"
+        );
     }
 }
 

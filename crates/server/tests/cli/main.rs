@@ -2,3 +2,4 @@
 
 mod alone;
 mod support;
+mod with_hub;

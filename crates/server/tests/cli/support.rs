@@ -1,8 +1,10 @@
 //! Runs the built binary in a home folder of its own.
 
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 pub struct Home {
     folder: tempfile::TempDir,
@@ -80,4 +82,73 @@ impl Ran {
         assert_eq!(self.out, "", "{self:?}");
         self.err
     }
+}
+
+/// A running hub with a data folder of its own.
+pub struct Hub {
+    process: Child,
+    pub address: String,
+    pub data_dir: PathBuf,
+}
+
+impl Hub {
+    /// Starts a hub on a free port below this home.
+    pub fn start(home: &Home) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        drop(listener);
+        Self::start_on(home, &address, &home.path().join("data"))
+    }
+
+    pub fn start_on(home: &Home, address: &str, data_dir: &Path) -> Self {
+        let mut command = home.command(&["serve", "--listen", address, "--data-dir", data_dir.to_str().unwrap()]);
+        command.env("MOOT_SMARTHOLE__ENABLED", "false").stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn().unwrap();
+        let hub = Self { process, address: address.to_owned(), data_dir: data_dir.to_owned() };
+        wait_for("the hub to be ready", || is_ready(address).then_some(()));
+        hub
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub fn stop(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(self.process.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Asks again and again until there is a value, for at most ten seconds.
+#[track_caller]
+pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
+    let give_up = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(value) = probe() {
+            return value;
+        }
+        assert!(Instant::now() < give_up, "waited too long for {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn is_ready(address: &str) -> bool {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        write!(stream, "GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    ask().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }

@@ -17,7 +17,8 @@ mod socket;
 pub use print::Printer;
 
 /// The stored events of a channel that are not messages; they take part in its numbering.
-const STORED: [&str; 6] = ["message.edit", "message.delete", "reaction.add", "reaction.remove", "pin.add", "pin.remove"];
+const STORED: [&str; 6] =
+    ["message.edit", "message.delete", "reaction.add", "reaction.remove", "pin.add", "pin.remove"];
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
