@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, items, text};
+use super::client::{HubArgs, Session, cell, items, text};
 use super::{Settings, names, output, tail};
 
 #[derive(Debug, clap::Subcommand)]
@@ -105,9 +105,10 @@ async fn list(session: &Session, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return output::json(&channels);
     }
-    let row = |channel: &Value| ["name", "type", "id"].map(|field| text(channel, field).to_owned()).to_vec();
+    let fields = ["name", "type", "member_count", "unread_count", "id"];
+    let row = |channel: &Value| fields.map(|field| cell(channel, field)).to_vec();
     let rows: Vec<Vec<String>> = items(&channels).iter().map(row).collect();
-    output::table(&["NAME", "TYPE", "ID"], &rows)
+    output::table(&["NAME", "TYPE", "MEMBERS", "UNREAD", "ID"], &rows)
 }
 
 async fn add(session: &Session, args: &MembersArgs) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, items, text};
+use super::client::{HubArgs, Session, cell, items, text};
 use super::{Fault, Settings, names, output, prompt};
 
 #[derive(Debug, clap::Subcommand)]
@@ -115,7 +115,7 @@ async fn list(session: &Session, as_json: bool) -> anyhow::Result<()> {
         return output::json(&members);
     }
     let fields = ["name", "type", "role", "status", "id"];
-    let row = |member: &Value| fields.iter().map(|field| text(member, field).to_owned()).collect();
+    let row = |member: &Value| fields.map(|field| cell(member, field)).to_vec();
     let rows: Vec<Vec<String>> = items(&members).iter().map(row).collect();
     output::table(&["NAME", "TYPE", "ROLE", "STATUS", "ID"], &rows)
 }

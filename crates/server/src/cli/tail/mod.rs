@@ -80,20 +80,27 @@ struct Tail {
 impl Tail {
     /// Shows the last messages, or begins after `--since`.
     async fn begin(&mut self, target: Target, args: &Args) -> anyhow::Result<()> {
-        let after = match args.since {
-            Some(seq) => seq,
-            None => self.show_last(&target, args.lines).await?,
+        let after = match (args.since, args.lines) {
+            (Some(seq), _) => seq,
+            (None, 0) => self.newest(&target).await?,
+            (None, lines) => self.show_last(&target, lines).await?,
         };
         self.watched.push(Watched { target, cursor: Cursor::new(after) });
         Ok(())
     }
 
+    /// The position of the newest event of the channel.
+    async fn newest(&self, target: &Target) -> anyhow::Result<u64> {
+        let path = self.session.workspace_path(&format!("/channels/{}", target.channel_id));
+        Ok(seq_of(&self.session.hub.get(&path, &[]).await?))
+    }
+
     /// Shows the newest messages and returns the position of the last one.
     async fn show_last(&mut self, target: &Target, lines: u16) -> anyhow::Result<u64> {
         let path = format!("/v1/channels/{}/messages", target.channel_id);
-        let messages = self.session.hub.get(&path, &[("limit", lines.max(1).to_string())]).await?;
+        let messages = self.session.hub.get(&path, &[("limit", lines.to_string())]).await?;
         let messages = items(&messages);
-        for message in messages.iter().take(usize::from(lines)).rev() {
+        for message in messages.iter().rev() {
             output::line(&self.printer.line(message))?;
         }
         Ok(messages.iter().map(seq_of).max().unwrap_or(0))
