@@ -52,7 +52,7 @@ impl Sqlite {
         let lock = take_folder(data_dir)?;
         let path = data_dir.join(DATABASE);
         schema::refuse_newer_file(&path)?;
-        make_private_file(&path).map_err(|error| folder_problem(data_dir, &error))?;
+        make_database_file(&path).map_err(|error| folder_problem(data_dir, &error))?;
         let connection = open_for_writing(&path).map_err(|error| in_file(error, &path))?;
         Ok(Self { connection, path, _lock: lock })
     }
@@ -77,12 +77,20 @@ pub(crate) fn make_private_folder(path: &Path) -> std::io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// SQLite would make it readable by all, and its side files take over the rights of the database.
-fn make_private_file(path: &Path) -> std::io::Result<()> {
+/// A new file that only its owner can read; everything in the data folder is somebody's words or secrets.
+pub(crate) fn create_private_file(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.create(true).append(true).open(path).map(drop)
+    options.create_new(true).write(true).open(path)
+}
+
+/// SQLite would make it readable by all. (Its side files take over the rights of the database.)
+fn make_database_file(path: &Path) -> std::io::Result<()> {
+    match create_private_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
