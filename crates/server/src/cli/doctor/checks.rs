@@ -1,15 +1,14 @@
 //! The single looks of `moot doctor`.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
-use serde_json::Value;
 
 use super::Finding;
-use crate::cli::client::{Hub, Session};
+use crate::cli::client::{Hub, Session, text};
 use crate::cli::{output, profile};
 use crate::config::{Config, Loaded, keys, values};
 
@@ -95,21 +94,25 @@ pub fn free_space(data_dir: &Path) -> Option<Finding> {
 /// What answers at the address of the hub.
 pub enum Answer {
     Nobody,
-    Hub { version: String, ready: Option<Value> },
+    Ready { version: String },
+    NotReady { why: String },
     Somebody,
 }
 
 pub async fn hub(config: &Config) -> Answer {
     let Ok(address) = config.server.listen_addr() else { return Answer::Nobody };
     let address = reachable(address);
-    if std::net::TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
+    if TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_err() {
         return Answer::Nobody;
     }
     let Ok(hub) = Hub::new(&format!("http://{address}"), None) else { return Answer::Somebody };
-    let Ok(document) = hub.get("/openapi.json", &[]).await else { return Answer::Somebody };
-    let version = document["info"]["version"].as_str().unwrap_or_default().to_owned();
-    let ready = hub.get("/readyz", &[]).await.ok();
-    if version.is_empty() { Answer::Somebody } else { Answer::Hub { version, ready } }
+    if !hub.get("/health", &[]).await.is_ok_and(|health| text(&health, "status") == "ok") {
+        return Answer::Somebody;
+    }
+    match hub.get("/readyz", &[]).await {
+        Ok(ready) => Answer::Ready { version: text(&ready, "version").to_owned() },
+        Err(error) => Answer::NotReady { why: format!("{error:#}") },
+    }
 }
 
 /// An address that listens everywhere is reached on loopback.
@@ -124,12 +127,10 @@ pub fn main_listener(config: &Config, hub: &Answer) -> Finding {
     const SUBJECT: &str = "hub";
     let listen = &config.server.listen;
     match hub {
-        Answer::Hub { version, ready: Some(_) } => {
-            Finding::ok(SUBJECT, format!("version {version} answers on {listen}"))
-        }
-        Answer::Hub { version, ready: None } => {
-            let sentence = format!("version {version} answers on {listen}, but says that it is not ready");
-            Finding::warn(SUBJECT, sentence, format!("look at http://{listen}/readyz and at its log"))
+        Answer::Ready { version } => Finding::ok(SUBJECT, format!("version {version} answers on {listen}")),
+        Answer::NotReady { why } => {
+            let sentence = format!("a hub answers on {listen}, but it is not ready: {why}");
+            Finding::warn(SUBJECT, sentence, "look at its log")
         }
         Answer::Somebody => {
             let sentence = format!("something that is not a hub answers on {listen}");
@@ -155,7 +156,7 @@ pub fn smarthole(config: &Config, hub: &Answer) -> Finding {
     let taken = config.smarthole.listen_addr().map(|address| TcpListener::bind(address).is_err()).unwrap_or(true);
     match (taken, hub) {
         (false, _) => Finding::ok(SUBJECT, format!("{listen} is free")),
-        (true, Answer::Hub { .. }) => {
+        (true, Answer::Ready { .. } | Answer::NotReady { .. }) => {
             Finding::ok(SUBJECT, format!("{listen} is in use, probably by the hub that runs"))
         }
         (true, _) => {
