@@ -31,8 +31,9 @@ pub trait Protocol: Sync + Send {
     /// The end of a catch-up of one channel; not `complete` when too much was missed to be told again.
     fn resumed(&self, ticket: &Ticket, channel: ChannelId, seq: u64, complete: bool, view: View<'_>) -> Option<String>;
 
-    /// What a reader that could not keep up is told, once it reads again.
-    fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], view: View<'_>) -> Option<String>;
+    /// What a reader that could not keep up is told, once it reads again: how many frames it missed, and the
+    /// position after which to resume each channel.
+    fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], now: Millis) -> Option<String>;
 }
 
 /// What a mapping may look at: names and channels as they are now, and a fresh id and time for the envelope.
@@ -84,7 +85,7 @@ pub enum Step {
 #[derive(Debug)]
 pub enum Ask {
     LogIn { token: String },
-    Do { command: Command, on_behalf: Option<MemberId> },
+    Do { command: Box<Command>, on_behalf: Option<MemberId> },
     Unsubscribe { channel: ChannelId },
     Poll(Poll),
     Resume { positions: Vec<(ChannelId, u64)> },

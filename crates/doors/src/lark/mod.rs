@@ -52,7 +52,7 @@ impl Protocol for Lark {
         Some(mapping::resumed(ticket, channel, seq, complete, view))
     }
 
-    fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], view: View<'_>) -> Option<String> {
-        Some(mapping::lagged(dropped, positions, view))
+    fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], now: Millis) -> Option<String> {
+        Some(mapping::lagged(dropped, positions, now))
     }
 }

@@ -57,10 +57,10 @@ pub fn auth_fail(ticket: &Ticket, text: &str, now: Millis) -> String {
 }
 
 /// What a reader that was too slow is told once it reads again: resume each channel after its position.
-pub fn lagged(dropped: u64, positions: &[(ChannelId, u64)], view: View<'_>) -> String {
+pub fn lagged(dropped: u64, positions: &[(ChannelId, u64)], now: Millis) -> String {
     let channels: Vec<_> =
         positions.iter().map(|(channel, seq)| json!({ "channel_id": channel, "seq": seq })).collect();
-    frame("sync.lagged", json!({ "dropped": dropped, "channels": channels }), view)
+    envelope("sync.lagged", None, json!({ "dropped": dropped, "channels": channels }), fresh(), now)
 }
 
 /// Ids of frames that answer bad input need to differ, nothing more.

@@ -97,7 +97,7 @@ impl<'a> Data<'a> {
     }
 
     fn command(&self, command: Command) -> Result<Request, Refusal> {
-        Ok(Request::Ask(Ask::Do { command, on_behalf: self.on_behalf() }))
+        Ok(Request::Ask(Ask::Do { command: Box::new(command), on_behalf: self.on_behalf() }))
     }
 
     fn channel(&self, command: impl FnOnce(ChannelId) -> Command) -> Result<Request, Refusal> {
@@ -143,7 +143,7 @@ fn daemon_register(data: Data<'_>) -> Result<Request, Refusal> {
     let agent =
         |agent: wire::DaemonAgent| command::DaemonAgent { agent: MemberId::parse(&agent.agent_id), name: agent.name };
     let agents = register.agents.into_iter().map(agent).collect();
-    Ok(Request::Ask(Ask::Do { command: Command::RegisterDaemon { agents }, on_behalf: None }))
+    Ok(Request::Ask(Ask::Do { command: Box::new(Command::RegisterDaemon { agents }), on_behalf: None }))
 }
 
 fn content_type(given: Option<wire::ContentType>) -> ContentType {

@@ -1,0 +1,232 @@
+//! What every handler and connection holds on to: the hub's state, its queue, its readers, its keys.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use folkmoot_core::ids::{ConnectionId, FileId, IdSource, MemberId};
+use folkmoot_core::lookup::Found;
+use folkmoot_core::{Actor, Command, Millis, Refusal, Reply, State};
+use folkmoot_doors::{Protocol, Ticket};
+use folkmoot_store::Reader;
+use parking_lot::{Mutex, RwLock};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::auth::{Auth, Identity};
+use crate::config::{Config, Network};
+use crate::hub::{Answer, Job, Mailbox, Respond, Work};
+use crate::limits::RateLimits;
+use crate::metrics::Metrics;
+use crate::ws;
+use crate::ws::connection::Connection;
+
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    config: Config,
+    state: Arc<RwLock<State>>,
+    mailbox: Arc<Mailbox>,
+    readers: Readers,
+    auth: Auth,
+    limits: RateLimits,
+    metrics: Arc<Metrics>,
+    ids: Mutex<IdSource>,
+    next_connection: AtomicU64,
+    trusted_proxies: Vec<Network>,
+    data_dir: PathBuf,
+    files_dir: PathBuf,
+    started: Instant,
+}
+
+/// What [`App::new`] puts together; made by `serve`.
+pub struct Parts {
+    pub config: Config,
+    pub state: Arc<RwLock<State>>,
+    pub mailbox: Arc<Mailbox>,
+    pub readers: Vec<Box<dyn Reader>>,
+    pub auth: Auth,
+    pub metrics: Arc<Metrics>,
+    pub seed: u64,
+}
+
+/// A few connections to the store for reading; more would only fight over the same cores.
+struct Readers {
+    idle: Mutex<Vec<Box<dyn Reader>>>,
+    turns: Semaphore,
+}
+
+impl App {
+    pub fn new(parts: Parts) -> Self {
+        let data_dir = parts.config.data_dir();
+        Self(Arc::new(Inner {
+            trusted_proxies: parts.config.server.trusted_networks(),
+            files_dir: data_dir.join("files"),
+            data_dir,
+            config: parts.config,
+            state: parts.state,
+            mailbox: parts.mailbox,
+            readers: Readers { turns: Semaphore::new(parts.readers.len()), idle: Mutex::new(parts.readers) },
+            auth: parts.auth,
+            limits: RateLimits::default(),
+            metrics: parts.metrics,
+            ids: Mutex::new(IdSource::new(parts.seed)),
+            next_connection: AtomicU64::new(1),
+            started: Instant::now(),
+        }))
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    pub fn now(&self) -> Millis {
+        wall_clock()
+    }
+
+    pub fn uptime_s(&self) -> u64 {
+        self.0.started.elapsed().as_secs()
+    }
+
+    pub fn auth(&self) -> &Auth {
+        &self.0.auth
+    }
+
+    pub fn limits(&self) -> &RateLimits {
+        &self.0.limits
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub fn files_dir(&self) -> &Path {
+        &self.0.files_dir
+    }
+
+    pub fn new_file_id(&self) -> FileId {
+        FileId(self.0.ids.lock().next(self.now()))
+    }
+
+    /// Looks at the state under a short lock; never across an await.
+    pub fn with_state<R>(&self, look: impl FnOnce(&State) -> R) -> R {
+        look(&self.0.state.read())
+    }
+
+    /// Decided, committed and told; then this returns.
+    pub async fn execute(&self, actor: Actor, command: Command) -> Answer {
+        self.ask(actor, Work::Decide(Box::new(command))).await
+    }
+
+    /// Lets the writer take everything said so far into the search index.
+    pub async fn search_is_current(&self) -> Result<(), Refusal> {
+        let nobody = Actor::nobody(folkmoot_core::model::Door::Rest);
+        self.ask(nobody, Work::CatchUp).await.map(|_| ())
+    }
+
+    async fn ask(&self, actor: Actor, work: Work) -> Answer {
+        let (sender, receiver) = oneshot::channel();
+        self.submit(Job { actor, work, respond: Respond::Caller(sender) });
+        receiver.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    pub fn submit(&self, job: Job) -> bool {
+        self.0.mailbox.put(job)
+    }
+
+    /// Makes a proven member's connection part of the hub.
+    pub async fn attach(&self, connection: Arc<Connection>, identity: Identity, ticket: Ticket) -> Result<MemberId, Refusal> {
+        let (outcome, receiver) = oneshot::channel();
+        let session = identity.token.map(|token| token.jti);
+        let actor = Actor::connected(identity.member, connection.protocol.door(), connection.id);
+        let work = Work::Attach { connection: Arc::clone(&connection), session };
+        self.submit(Job { actor, work, respond: Respond::LogIn { connection, ticket, outcome } });
+        match receiver.await {
+            Ok(Ok(Reply::Connected(member))) => Ok(member.id),
+            Ok(Ok(_)) | Err(_) => Err(stopping()),
+            Ok(Err(refusal)) => Err(refusal),
+        }
+    }
+
+    /// Reads from the store on a thread that may wait for the disk.
+    pub async fn read<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&dyn Reader) -> Found<R> + Send + 'static,
+    ) -> Result<R, Refusal> {
+        let _turn = self.0.readers.turns.acquire().await.map_err(|_| stopping())?;
+        let reader = self.0.readers.idle.lock().pop().ok_or_else(stopping)?;
+        let app = self.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let found = look(&*reader);
+            app.0.readers.idle.lock().push(reader);
+            found
+        });
+        match read.await {
+            Ok(Ok(found)) => Ok(found),
+            Ok(Err(unavailable)) => {
+                tracing::error!(cause = %unavailable, "could not read from the store");
+                Err(unavailable.into())
+            }
+            Err(_) => Err(Refusal::unavailable("the read was interrupted")),
+        }
+    }
+
+    /// Writes a backup while the hub goes on.
+    pub async fn backup_to(&self, target: PathBuf) -> Result<(), Refusal> {
+        let data_dir = self.0.data_dir.clone();
+        let written = tokio::task::spawn_blocking(move || folkmoot_store::backup(&data_dir, &target)).await;
+        match written {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Refusal::unavailable(format!("the backup failed: {error}"))),
+            Err(_) => Err(Refusal::unavailable("the backup was interrupted")),
+        }
+    }
+
+    pub fn data_dir(&self) -> &Path {
+        &self.0.data_dir
+    }
+
+    /// Starts the task of a new connection.
+    pub fn serve_connection(&self, protocol: &'static dyn Protocol, stream: TcpStream, already_read: Bytes) {
+        let id = ConnectionId(self.0.next_connection.fetch_add(1, Ordering::Relaxed));
+        let connection = Arc::new(Connection::new(id, protocol, stream));
+        tokio::spawn(ws::run::run(self.clone(), connection, already_read));
+    }
+
+    /// A web page may connect only from this hub's own address or one the configuration names.
+    pub fn origin_is_allowed(&self, headers: &HeaderMap) -> bool {
+        let Some(origin) = headers.get(header::ORIGIN) else { return true };
+        let Ok(origin) = origin.to_str() else { return false };
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let own_host = origin.split_once("://").is_some_and(|(_, rest)| !host.is_empty() && rest.eq_ignore_ascii_case(host));
+        let server = &self.0.config.server;
+        let same = |allowed: &str| allowed.trim_end_matches('/').eq_ignore_ascii_case(origin);
+        own_host || same(&server.public_url) || server.allowed_origins.iter().any(|allowed| same(allowed))
+    }
+
+    /// The address a request comes from; a trusted proxy is believed when it names another.
+    pub fn peer_of(&self, socket: SocketAddr, headers: &HeaderMap) -> SocketAddr {
+        let trusted = |address: IpAddr| self.0.trusted_proxies.iter().any(|network| network.contains(address));
+        if !trusted(socket.ip()) {
+            return socket;
+        }
+        let forwarded = headers.get_all("x-forwarded-for").into_iter().filter_map(|value| value.to_str().ok());
+        let hops: Vec<IpAddr> = forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
+        let client = hops.into_iter().rev().find(|hop| !trusted(*hop));
+        client.map_or(socket, |address| SocketAddr::new(address, 0))
+    }
+}
+
+fn stopping() -> Refusal {
+    Refusal::unavailable("the hub is stopping")
+}
+
+pub fn wall_clock() -> Millis {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis::try_from(since_epoch.as_millis()).unwrap_or(Millis::MAX)
+}

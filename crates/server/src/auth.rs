@@ -1,0 +1,160 @@
+//! Proving who somebody is: tokens, API keys, passwords. What they may do is the core's business.
+
+use std::sync::Arc;
+
+use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
+use argon2::Argon2;
+use folkmoot_core::ids::MemberId;
+use folkmoot_core::model::{KeyHash, Member};
+use folkmoot_core::refusal::{self, Code, Refusal};
+use folkmoot_core::{Millis, State};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+
+/// How long a token counts.
+pub const TOKEN_LIFE_S: i64 = 24 * 60 * 60;
+const ISSUER: &str = "lark";
+const KEY_PREFIX: &str = "lr_";
+/// Each password hash takes 19 MiB; more at once than this would be a way to exhaust the machine.
+const CONCURRENT_HASHES: usize = 2;
+
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    member_id: String,
+    workspace_id: String,
+    jti: String,
+    iss: String,
+    iat: i64,
+    exp: i64,
+}
+
+/// Somebody proven, and the session's token if it was one.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    pub member: MemberId,
+    pub token: Option<TokenInfo>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenInfo {
+    pub jti: String,
+    pub expires_at: Millis,
+}
+
+pub struct Auth {
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+    validation: Validation,
+    hashing: Arc<Semaphore>,
+    /// Compared against when the account is unknown, so that both answers take the same time.
+    decoy: String,
+}
+
+const INVALID_TOKEN: Refusal = Refusal::new(Code::InvalidToken, "invalid credentials");
+
+impl Auth {
+    pub fn new(secret: &[u8]) -> Self {
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_issuer(&[ISSUER]);
+        validation.set_required_spec_claims(&["exp", "iss"]);
+        validation.leeway = 0;
+        // The time is an argument of `identify`, so the library must not look at its own clock.
+        validation.validate_exp = false;
+        Self {
+            encoding: EncodingKey::from_secret(secret),
+            decoding: DecodingKey::from_secret(secret),
+            validation,
+            hashing: Arc::new(Semaphore::new(CONCURRENT_HASHES)),
+            decoy: hash("a password nobody has").unwrap_or_default(),
+        }
+    }
+
+    /// Who a bearer is: an API key (`lr_…`) or a token.
+    pub fn identify(&self, state: &State, bearer: &str, now: Millis) -> Result<Identity, Refusal> {
+        if bearer.starts_with(KEY_PREFIX) {
+            let member = state.member_by_key(&Self::hash_key(bearer)).ok_or(INVALID_TOKEN)?;
+            return Ok(Identity { member: member.id, token: None });
+        }
+        let claims = self.claims(bearer, now)?;
+        if state.is_revoked(&claims.jti) {
+            return Err(INVALID_TOKEN);
+        }
+        let member = state.member(MemberId::parse(&claims.member_id)).ok_or(Refusal {
+            code: Code::InvalidToken,
+            text: refusal::MEMBER_GONE.text,
+        })?;
+        // `iat` has whole seconds: a token of the same second as a password change still counts.
+        if claims.iat * 1000 + 999 < member.secrets.valid_after {
+            return Err(INVALID_TOKEN);
+        }
+        let token = TokenInfo { jti: claims.jti, expires_at: claims.exp * 1000 };
+        Ok(Identity { member: member.id, token: Some(token) })
+    }
+
+    fn claims(&self, token: &str, now: Millis) -> Result<Claims, Refusal> {
+        let decoded = jsonwebtoken::decode::<Claims>(token, &self.decoding, &self.validation);
+        let claims = decoded.map_err(|_| INVALID_TOKEN)?.claims;
+        if claims.exp * 1000 <= now { Err(INVALID_TOKEN) } else { Ok(claims) }
+    }
+
+    pub fn issue_token(&self, member: &Member, now: Millis) -> String {
+        let iat = now / 1000;
+        let claims = Claims {
+            member_id: member.id.to_string(),
+            workspace_id: member.workspace.to_string(),
+            jti: random_hex(16),
+            iss: ISSUER.to_owned(),
+            iat,
+            exp: iat + TOKEN_LIFE_S,
+        };
+        // HS256 with a key in memory has nothing that can fail.
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding).unwrap_or_default()
+    }
+
+    /// argon2id, off the async threads and few at a time.
+    pub async fn hash_password(&self, password: String) -> Result<String, Refusal> {
+        let _turn = self.hashing.clone().acquire_owned().await.map_err(|_| hashing_failed())?;
+        let hashed = tokio::task::spawn_blocking(move || hash(&password)).await;
+        hashed.ok().flatten().ok_or_else(hashing_failed)
+    }
+
+    /// Takes as long for an unknown account as for a wrong password.
+    pub async fn verify_password(&self, hash: Option<String>, password: String) -> bool {
+        let known = hash.is_some();
+        let hash = hash.unwrap_or_else(|| self.decoy.clone());
+        let Ok(_turn) = self.hashing.clone().acquire_owned().await else { return false };
+        let fits = move || {
+            let parsed = PasswordHash::new(&hash);
+            parsed.is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok())
+        };
+        tokio::task::spawn_blocking(fits).await.unwrap_or(false) && known
+    }
+
+    /// A fresh key (`lr_`, `lpt_`, … and 64 hex digits) and what is stored of it.
+    pub fn new_key(prefix: &str) -> (String, KeyHash) {
+        let key = format!("{prefix}_{}", random_hex(32));
+        let hash = Self::hash_key(&key);
+        (key, hash)
+    }
+
+    pub fn hash_key(key: &str) -> KeyHash {
+        KeyHash(Sha256::digest(key.as_bytes()).into())
+    }
+}
+
+fn hashing_failed() -> Refusal {
+    Refusal::unavailable("the password could not be hashed")
+}
+
+fn hash(password: &str) -> Option<String> {
+    Argon2::default().hash_password(password.as_bytes()).ok().map(|hash| hash.to_string())
+}
+
+pub fn random_hex(bytes: usize) -> String {
+    let mut buffer = vec![0; bytes];
+    rand::rng().fill_bytes(&mut buffer);
+    buffer.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,441 @@
+//! The one thread that changes anything: take what waits, decide, commit, then answer and tell.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use folkmoot_core::event::Event;
+use folkmoot_core::ids::IdSource;
+use folkmoot_core::model::TokenPurpose;
+use folkmoot_core::record::Record;
+use folkmoot_core::refusal::{self, Refusal};
+use folkmoot_core::{Actor, Command, Context, Decision, Millis, Reply, State, decide};
+use folkmoot_store::{Store, StoreError, Transaction};
+use parking_lot::{RwLock, RwLockUpgradableReadGuard};
+
+use super::fanout::Fanout;
+use super::{Answer, Job, Mailbox, Respond, Work};
+use crate::metrics::Metrics;
+use crate::ws::frame;
+
+/// Changes of presence are told together at this pace; the first one after a quiet time is told at once.
+const PRESENCE_PAUSE: Duration = Duration::from_millis(100);
+/// Read positions that moved by speaking are stored at this pace: a crash can cost a few unread marks, nothing said.
+const READS_PAUSE: Duration = Duration::from_secs(10);
+/// After this long without a job, put-off work of the store is done.
+const IDLE_AFTER: Duration = Duration::from_millis(300);
+const CATCH_UP_ROWS: usize = 500;
+/// So much put-off work is done even when it is never quiet.
+const CATCH_UP_AT_MESSAGES: usize = 20_000;
+
+pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
+
+pub struct Executor {
+    store: Box<dyn Store>,
+    state: Arc<RwLock<State>>,
+    mailbox: Arc<Mailbox>,
+    fanout: Fanout,
+    ids: IdSource,
+    clock: Clock,
+    metrics: Arc<Metrics>,
+    pace: super::pace::Pace,
+    presence_told_at: Instant,
+    reads_stored_at: Instant,
+    messages_since_catch_up: usize,
+    stopping: bool,
+}
+
+/// A job that was decided and waits for the commit.
+struct Decided {
+    actor: Actor,
+    respond: Respond,
+    attach: Option<Option<String>>,
+    outcome: Result<Decision, Refusal>,
+}
+
+impl Executor {
+    pub fn new(
+        store: Box<dyn Store>,
+        state: Arc<RwLock<State>>,
+        mailbox: Arc<Mailbox>,
+        metrics: Arc<Metrics>,
+        clock: Clock,
+        seed: u64,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            fanout: Fanout::new(Arc::clone(&metrics), seed ^ 0x9E37_79B9_7F4A_7C15),
+            ids: IdSource::new(seed),
+            pace: super::pace::Pace::new(now),
+            store,
+            state,
+            mailbox,
+            clock,
+            metrics,
+            presence_told_at: now,
+            reads_stored_at: now,
+            // There may be messages from before the start that the index has not seen.
+            messages_since_catch_up: 1,
+            stopping: false,
+        }
+    }
+
+    /// Runs until it is told to stop.
+    pub fn run(mut self) {
+        let mut jobs = Vec::new();
+        while !self.stopping {
+            self.mailbox.take(&mut jobs, self.next_chore());
+            if let Some((count, pause)) = self.pace.gather(&jobs, Instant::now()) {
+                // `gather` sleeps on what arrives beyond the batch already taken.
+                self.mailbox.gather(count, pause);
+                let mut more = Vec::new();
+                self.mailbox.take(&mut more, Some(Instant::now()));
+                jobs.append(&mut more);
+            }
+            if !jobs.is_empty() {
+                self.work_off(&mut jobs);
+            }
+            self.chores();
+        }
+        self.store_reads();
+        self.mailbox.close();
+    }
+
+    fn work_off(&mut self, jobs: &mut Vec<Job>) {
+        self.metrics.batch.observe(jobs.len() as f64);
+        let mut catch_ups = Vec::new();
+        let decided = self.decide_and_commit(jobs.drain(..), &mut catch_ups);
+        let state = Arc::clone(&self.state);
+        let state = state.read();
+        let now = (self.clock)();
+        for one in decided {
+            self.publish(one, &state, now);
+        }
+        self.tell_presence_if_due(&state, now);
+        self.fanout.settle();
+        self.fanout.flush();
+        drop(state);
+        for respond in catch_ups {
+            let answer = self.catch_up_wholly();
+            self.respond(respond, &answer, &self.state.clone().read());
+        }
+        if self.stopping {
+            self.fanout.close_all(1001, "the hub is stopping");
+        }
+    }
+
+    // Deciding.
+
+    fn decide_and_commit(&mut self, jobs: impl Iterator<Item = Job>, catch_ups: &mut Vec<Respond>) -> Vec<Decided> {
+        let state = Arc::clone(&self.state);
+        let now = (self.clock)();
+        let mut decided = Vec::new();
+        let stored = match self.store.begin() {
+            Ok(mut transaction) => {
+                let mut batch = Batch { transaction: &mut *transaction, state: &state, ids: &mut self.ids, now, broken: None, writes: false };
+                for job in jobs {
+                    match job.work {
+                        Work::CatchUp => catch_ups.push(job.respond),
+                        Work::Stop => self.stopping = true,
+                        work => decided.extend(batch.decide(job.actor, work, job.respond, &mut self.fanout)),
+                    }
+                }
+                let (broken, writes) = (batch.broken, batch.writes);
+                match broken {
+                    Some(error) => Err(error),
+                    None if writes => commit(transaction, &self.metrics),
+                    None => Ok(()),
+                }
+            }
+            Err(error) => {
+                decided.extend(jobs.map(|job| refused(job, &error)));
+                Err(error)
+            }
+        };
+        if let Err(error) = stored {
+            self.undo(&mut decided, &error);
+        }
+        decided
+    }
+
+    /// Nothing of the batch was stored: whoever wanted to store something is refused, and the state goes back.
+    fn undo(&mut self, decided: &mut [Decided], error: &StoreError) {
+        self.metrics.storage_failures.inc();
+        tracing::error!(%error, "could not store a batch; its commands are refused");
+        match self.store.directory() {
+            Ok(directory) => self.state.write().replace_stored(State::load(directory.records, directory.heads)),
+            Err(error) => tracing::error!(%error, "could not read the directory back"),
+        }
+        for one in decided {
+            if one.outcome.as_ref().is_ok_and(|decision| decision.events.iter().any(Event::is_stored)) {
+                one.outcome = Err(storage_refusal(error));
+            }
+        }
+    }
+
+    // Telling.
+
+    fn publish(&mut self, one: Decided, state: &State, now: Millis) {
+        let Decided { actor, respond, attach, outcome } = one;
+        let decision = match outcome {
+            Ok(decision) => decision,
+            Err(refusal) => {
+                self.metrics.refused.inc();
+                return self.respond(respond, &Err(refusal), state);
+            }
+        };
+        if let (Some(session), Some(connection)) = (attach, respond.connection()) {
+            // Nothing may reach the newcomer before its welcome.
+            self.fanout.settle();
+            connection.set_member(actor.member, session);
+            self.fanout.attach(Arc::clone(connection), actor.member, state);
+        }
+        let Decision { events, reply, told_before_reply } = decision;
+        let reply = self.bounded_subscription(actor, reply);
+        let (before, after) = events.split_at(told_before_reply.min(events.len()));
+        self.tell_all(before, state, now);
+        self.respond(respond, &reply, state);
+        self.tell_all(after, state, now);
+    }
+
+    /// A permitted subscription may still be one too many for its connection.
+    fn bounded_subscription(&mut self, actor: Actor, reply: Reply) -> Answer {
+        let (Reply::Subscribed(channel), Some(connection)) = (&reply, actor.connection) else { return Ok(reply) };
+        self.fanout.settle();
+        if self.fanout.subscribe(connection, *channel) { Ok(reply) } else { Err(refusal::SUBSCRIPTION_LIMIT) }
+    }
+
+    fn tell_all(&mut self, events: &[Event], state: &State, now: Millis) {
+        for event in events {
+            self.before_telling(event);
+            self.fanout.tell(event, event.audience(state), state, now);
+            self.after_telling(event);
+        }
+    }
+
+    fn before_telling(&mut self, event: &Event) {
+        match event {
+            Event::MessageSent(_) => {
+                self.metrics.messages.inc();
+                self.messages_since_catch_up += 1;
+            }
+            Event::Woken(_) => {
+                self.metrics.wakes.inc();
+            }
+            Event::Joined(membership) => self.fanout.subscribe_member(membership.member, membership.channel),
+            _ => {}
+        }
+    }
+
+    fn after_telling(&mut self, event: &Event) {
+        match event {
+            Event::Left(membership) => self.fanout.unsubscribe_member(membership.member, membership.channel),
+            Event::ConnectionReplaced(connection) => {
+                self.fanout.close(*connection, 4000, "replaced by a newer connection");
+            }
+            Event::Disconnected { connection, .. } => self.fanout.detach(*connection),
+            Event::Saved(Record::Member(member)) if member.removed => {
+                self.fanout.close_member(member.id, 1008, "removed from the workspace");
+            }
+            Event::Saved(Record::Token(token)) => {
+                if let TokenPurpose::Revoked(jti) = &token.purpose {
+                    self.fanout.close_session(token.made_by, jti);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn respond(&mut self, respond: Respond, answer: &Answer, state: &State) {
+        match respond {
+            Respond::Nobody => {}
+            Respond::Caller(caller) => {
+                let _ = caller.send(answer.clone());
+            }
+            Respond::Connection { connection, ticket } => {
+                connection.request_ended();
+                self.answer_connection(&connection, &ticket, answer, state);
+            }
+            Respond::LogIn { connection, ticket, outcome } => {
+                // A refusal is the session's to tell; it counts them.
+                if answer.is_ok() {
+                    self.answer_connection(&connection, &ticket, answer, state);
+                }
+                let _ = outcome.send(answer.clone());
+            }
+        }
+    }
+
+    fn answer_connection(
+        &mut self,
+        connection: &Arc<crate::ws::connection::Connection>,
+        ticket: &folkmoot_doors::Ticket,
+        answer: &Answer,
+        state: &State,
+    ) {
+        let view = self.fanout.view(state, (self.clock)());
+        if let Some(text) = connection.protocol.reply(ticket, answer.as_ref(), view) {
+            self.fanout.answer(connection, frame::text(&text));
+        }
+    }
+
+    // Chores between batches.
+
+    fn next_chore(&self) -> Option<Instant> {
+        let presence = self.fanout.has_presence_to_tell().then(|| self.presence_told_at + PRESENCE_PAUSE);
+        let reads = self.state.read().has_moved_reads().then(|| self.reads_stored_at + READS_PAUSE);
+        let catch_up = (self.messages_since_catch_up > 0).then(|| Instant::now() + IDLE_AFTER);
+        [presence, reads, catch_up].into_iter().flatten().min()
+    }
+
+    fn chores(&mut self) {
+        let state = Arc::clone(&self.state);
+        if self.fanout.has_presence_to_tell() {
+            let state = state.read();
+            self.tell_presence_if_due(&state, (self.clock)());
+            self.fanout.settle();
+            self.fanout.flush();
+        }
+        if self.reads_stored_at.elapsed() >= READS_PAUSE && state.read().has_moved_reads() {
+            self.store_reads();
+        }
+        let idle = self.mailbox.is_empty() && self.pace.is_quiet(Instant::now(), IDLE_AFTER);
+        if self.messages_since_catch_up > 0 && (idle || self.messages_since_catch_up >= CATCH_UP_AT_MESSAGES) {
+            self.catch_up_a_little();
+        }
+    }
+
+    fn tell_presence_if_due(&mut self, state: &State, now: Millis) {
+        if self.fanout.has_presence_to_tell() && self.presence_told_at.elapsed() >= PRESENCE_PAUSE {
+            self.presence_told_at = Instant::now();
+            self.fanout.tell_presence(state, now);
+        }
+    }
+
+    fn catch_up_a_little(&mut self) {
+        match self.store.catch_up(CATCH_UP_ROWS) {
+            Ok(true) => {}
+            Ok(false) => self.messages_since_catch_up = 0,
+            Err(error) => {
+                tracing::warn!(%error, "the search index is behind");
+                self.messages_since_catch_up = 0;
+            }
+        }
+    }
+
+    fn catch_up_wholly(&mut self) -> Answer {
+        loop {
+            match self.store.catch_up(CATCH_UP_ROWS) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Reply::Done),
+                Err(error) => return Err(storage_refusal(&error)),
+            }
+        }
+    }
+
+    fn store_reads(&mut self) {
+        self.reads_stored_at = Instant::now();
+        let moved = self.state.write().take_moved_reads();
+        if moved.is_empty() {
+            return;
+        }
+        let stored = self.store.begin().and_then(|mut transaction| {
+            for membership in moved {
+                transaction.append(&Event::Saved(Record::Membership(membership)))?;
+            }
+            transaction.commit()
+        });
+        if let Err(error) = stored {
+            tracing::warn!(%error, "read positions were not stored");
+        }
+    }
+}
+
+fn commit(transaction: Box<dyn Transaction + '_>, metrics: &Metrics) -> Result<(), StoreError> {
+    let began = Instant::now();
+    let committed = transaction.commit();
+    metrics.commits.observe(began.elapsed().as_secs_f64());
+    committed
+}
+
+fn refused(job: Job, error: &StoreError) -> Decided {
+    Decided { actor: job.actor, respond: job.respond, attach: None, outcome: Err(storage_refusal(error)) }
+}
+
+fn storage_refusal(error: &StoreError) -> Refusal {
+    match error {
+        StoreError::Full => Refusal::unavailable("the disk is full, nothing was changed; free some space and try again"),
+        _ => Refusal::unavailable("storage is unavailable, nothing was changed"),
+    }
+}
+
+/// One transaction and the state that follows it.
+struct Batch<'a, 'store> {
+    transaction: &'a mut (dyn Transaction + 'store),
+    state: &'a RwLock<State>,
+    ids: &'a mut IdSource,
+    now: Millis,
+    broken: Option<StoreError>,
+    writes: bool,
+}
+
+impl Batch<'_, '_> {
+    fn decide(&mut self, actor: Actor, work: Work, respond: Respond, fanout: &mut Fanout) -> Option<Decided> {
+        let (command, attach) = match work {
+            Work::Decide(command) => (*command, None),
+            Work::Attach { session, .. } => (Command::Connect, Some(session)),
+            Work::Detach(connection) => {
+                // Cleaned up by connection, whatever the member's newer ones do.
+                let actor = Actor { connection: Some(connection), ..actor };
+                return Some(self.decided(actor, Command::Disconnect, respond, None));
+            }
+            Work::Unsubscribe { connection, channel } => {
+                fanout.unsubscribe(connection, channel);
+                let outcome = Ok(Decision { events: Vec::new(), reply: Reply::Subscribed(channel), told_before_reply: 0 });
+                // The reply must not subscribe it again.
+                let actor = Actor { connection: None, ..actor };
+                return Some(Decided { actor, respond, attach: None, outcome });
+            }
+            Work::CatchUp | Work::Stop => return None,
+        };
+        Some(self.decided(actor, command, respond, attach))
+    }
+
+    fn decided(&mut self, actor: Actor, command: Command, respond: Respond, attach: Option<Option<String>>) -> Decided {
+        let outcome = self.outcome(actor, command);
+        Decided { actor, respond, attach, outcome }
+    }
+
+    fn outcome(&mut self, actor: Actor, command: Command) -> Result<Decision, Refusal> {
+        if let Some(error) = &self.broken {
+            return Err(storage_refusal(error));
+        }
+        let state = self.state.upgradable_read();
+        let mut context = Context { state: &state, history: &*self.transaction, now: self.now, ids: self.ids };
+        let decision = decide(&mut context, actor, command)?;
+        if decision.events.is_empty() {
+            return Ok(decision);
+        }
+        let mut state = RwLockUpgradableReadGuard::upgrade(state);
+        for event in &decision.events {
+            if event.is_stored() {
+                self.writes = true;
+                if let Err(error) = self.transaction.append(event) {
+                    let refusal = storage_refusal(&error);
+                    self.broken = Some(error);
+                    return Err(refusal);
+                }
+            }
+            state.apply(event);
+        }
+        Ok(decision)
+    }
+}
+
+impl Respond {
+    fn connection(&self) -> Option<&Arc<crate::ws::connection::Connection>> {
+        match self {
+            Self::Connection { connection, .. } | Self::LogIn { connection, .. } => Some(connection),
+            Self::Nobody | Self::Caller(_) => None,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The queue in front of the executor: many put in, one takes out all that waits.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::Job;
+
+/// Each producer has a bounded number of jobs in flight (one per REST call, 256 per connection), so this is bounded too.
+#[derive(Default)]
+pub struct Mailbox {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: Vec<Job>,
+    /// The executor sleeps; nobody needs to wake one that is busy.
+    asleep: bool,
+    /// It sleeps until this many wait.
+    wake_at: usize,
+    closed: bool,
+}
+
+impl Mailbox {
+    /// False when the hub has stopped; the job is dropped and its caller sees the channel close.
+    pub fn put(&self, job: Job) -> bool {
+        let mut waiting = self.waiting.lock();
+        if waiting.closed {
+            return false;
+        }
+        waiting.jobs.push(job);
+        let wake = waiting.asleep && waiting.jobs.len() >= waiting.wake_at;
+        drop(waiting);
+        if wake {
+            self.arrived.notify_one();
+        }
+        true
+    }
+
+    /// Moves all that waits into `batch`, sleeping until something does or the time has come.
+    pub fn take(&self, batch: &mut Vec<Job>, until: Option<Instant>) {
+        let mut waiting = self.sleep(1, until);
+        std::mem::swap(&mut waiting.jobs, batch);
+    }
+
+    /// Sleeps until `count` jobs wait or the pause is over.
+    pub fn gather(&self, count: usize, pause: Duration) {
+        drop(self.sleep(count, Some(Instant::now() + pause)));
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.lock().jobs.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn close(&self) {
+        self.waiting.lock().closed = true;
+    }
+
+    fn sleep(&self, count: usize, until: Option<Instant>) -> parking_lot::MutexGuard<'_, Waiting> {
+        let mut waiting = self.waiting.lock();
+        while waiting.jobs.len() < count && !waiting.closed {
+            waiting.asleep = true;
+            waiting.wake_at = count;
+            let timed_out = match until {
+                Some(until) => self.arrived.wait_until(&mut waiting, until).timed_out(),
+                None => {
+                    self.arrived.wait(&mut waiting);
+                    false
+                }
+            };
+            waiting.asleep = false;
+            if timed_out {
+                break;
+            }
+        }
+        waiting
+    }
+}

@@ -1,0 +1,108 @@
+//! When to wait a moment before a commit, so that one commit serves more messages.
+//!
+//! A commit costs about the same for one message as for twenty. When many members speak at a steady pace, a few
+//! milliseconds of patience save most commits; when one member waits for each acknowledgement, patience only costs
+//! time. So the executor waits only if, going by the last moments, others are about to speak.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use folkmoot_core::ids::MemberId;
+
+use super::{Job, Work};
+
+/// The longest a message waits for company.
+const PATIENCE: Duration = Duration::from_millis(10);
+/// How far back the pace is judged.
+const WINDOW: Duration = Duration::from_millis(50);
+/// A batch of this size is worth a commit of its own.
+const FULL_BATCH: usize = 16;
+/// Fewer speakers than this in the window: everybody is served at once.
+const FEW_SPEAKERS: usize = 8;
+const REMEMBERED: usize = 512;
+
+pub struct Pace {
+    arrivals: VecDeque<(Instant, MemberId)>,
+    last_job: Instant,
+}
+
+impl Pace {
+    pub fn new(now: Instant) -> Self {
+        Self { arrivals: VecDeque::new(), last_job: now }
+    }
+
+    pub fn is_quiet(&self, now: Instant, long: Duration) -> bool {
+        now.duration_since(self.last_job) >= long
+    }
+
+    /// Takes note of a batch; says how many more jobs to wait for, and how long at most.
+    pub fn gather(&mut self, batch: &[Job], now: Instant) -> Option<(usize, Duration)> {
+        if batch.is_empty() {
+            return None;
+        }
+        self.last_job = now;
+        let speakers = batch.iter().filter(|job| matches!(job.work, Work::Decide(_))).map(|job| job.actor.member);
+        self.note(speakers, now);
+        let expected = self.expected();
+        (batch.len() < expected).then(|| (expected - batch.len(), PATIENCE))
+    }
+
+    fn note(&mut self, speakers: impl Iterator<Item = MemberId>, now: Instant) {
+        self.arrivals.extend(speakers.map(|member| (now, member)));
+        let old = |at: &Instant| now.duration_since(*at) > WINDOW;
+        while self.arrivals.len() > REMEMBERED || self.arrivals.front().is_some_and(|(at, _)| old(at)) {
+            self.arrivals.pop_front();
+        }
+    }
+
+    /// How many will have spoken within the patience, at the pace of the window, each counted once: whoever waits for an
+    /// answer does not speak again before it.
+    fn expected(&self) -> usize {
+        if self.arrivals.len() < FEW_SPEAKERS {
+            return 0;
+        }
+        let mut speakers: Vec<_> = self.arrivals.iter().map(|(_, member)| *member).collect();
+        speakers.sort_unstable();
+        speakers.dedup();
+        if speakers.len() < FEW_SPEAKERS {
+            return 0;
+        }
+        let per_patience = self.arrivals.len() * PATIENCE.as_millis() as usize / WINDOW.as_millis() as usize;
+        per_patience.min(speakers.len() * 3 / 4).min(FULL_BATCH)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pace_of(arrivals: impl Iterator<Item = (u64, u128)>) -> usize {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        for (at_ms, member) in arrivals {
+            pace.note([MemberId(member)].into_iter(), start + Duration::from_millis(at_ms));
+        }
+        pace.expected()
+    }
+
+    #[test]
+    fn one_member_that_waits_for_each_acknowledgement_is_never_kept_waiting() {
+        assert_eq!(pace_of((0..200).map(|number| (number / 4, 1))), 0);
+    }
+
+    #[test]
+    fn many_members_at_a_steady_pace_share_commits() {
+        // 500 members, one message each per second: one every 2 ms.
+        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 5);
+    }
+
+    #[test]
+    fn a_closed_circle_of_senders_is_served_when_most_of_them_wait() {
+        assert_eq!(pace_of((0..400).map(|number| (number / 8, (number % 12).into()))), 9);
+    }
+
+    #[test]
+    fn a_full_batch_is_enough() {
+        assert_eq!(pace_of((0..500).map(|number| (number / 10, number.into()))), FULL_BATCH);
+    }
+}

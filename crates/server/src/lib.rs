@@ -1,0 +1,18 @@
+//! The hub: configuration, listeners, the one connection loop, execute, fan-out, and the command line.
+//!
+//! A message's way: [`ws`] reads a frame, a door's session turns it into a command, [`hub`] decides, commits and
+//! tells it, and [`ws`] writes the shared bytes to every socket that hears it.
+
+pub mod app;
+pub mod auth;
+pub mod cli;
+pub mod config;
+pub mod health;
+pub mod hub;
+pub mod limits;
+pub mod log;
+pub mod metrics;
+pub mod net;
+pub mod rest;
+pub mod serve;
+pub mod ws;

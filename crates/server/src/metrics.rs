@@ -1,0 +1,65 @@
+//! What the hub counts, for `/metrics` in Prometheus text.
+
+use prometheus_client::encoding::{EncodeLabelSet, text::encode};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct DoorLabel {
+    pub door: String,
+}
+
+pub struct Metrics {
+    registry: Registry,
+    pub connections: Family<DoorLabel, Gauge>,
+    pub messages: Counter,
+    pub commits: Histogram,
+    pub batch: Histogram,
+    pub overflows: Counter,
+    pub wakes: Counter,
+    pub refused: Counter,
+    pub storage_failures: Counter,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("moot");
+        let metrics = Self {
+            connections: Family::default(),
+            messages: Counter::default(),
+            commits: Histogram::new(exponential_buckets(0.000_05, 2.0, 16)),
+            batch: Histogram::new(exponential_buckets(1.0, 2.0, 10)),
+            overflows: Counter::default(),
+            wakes: Counter::default(),
+            refused: Counter::default(),
+            storage_failures: Counter::default(),
+            registry: Registry::default(),
+        };
+        registry.register("connections", "Logged-in connections per door", metrics.connections.clone());
+        registry.register("messages", "Messages stored", metrics.messages.clone());
+        registry.register("commit_seconds", "Time from the end of a batch to its being on disk", metrics.commits.clone());
+        registry.register("commit_batch", "Commands decided per batch", metrics.batch.clone());
+        registry.register("queue_overflows", "Connections that could not keep up", metrics.overflows.clone());
+        registry.register("wakes", "Agents woken", metrics.wakes.clone());
+        registry.register("refused", "Commands refused", metrics.refused.clone());
+        registry.register("storage_failures", "Batches that could not be stored", metrics.storage_failures.clone());
+        Self { registry, ..metrics }
+    }
+}
+
+impl Metrics {
+    pub fn door(&self, door: folkmoot_core::model::Door) -> Gauge {
+        let door = format!("{door:?}").to_lowercase();
+        self.connections.get_or_create(&DoorLabel { door }).clone()
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}

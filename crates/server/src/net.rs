@@ -1,0 +1,89 @@
+//! The main listener: one TCP port for REST, health and the doors' WebSockets.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response};
+use folkmoot_doors::DOORS;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tower::ServiceExt;
+
+use crate::app::App;
+use crate::ws::upgrade::upgrade;
+
+const HEADER_PATIENCE: Duration = Duration::from_secs(10);
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// HTTP requests that are under way at a stop get this long.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// The address a request comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub SocketAddr);
+
+/// Accepts connections until told to stop, then lets requests under way finish.
+pub async fn serve(listener: TcpListener, app: App, router: Router, mut stop: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, address)) => {
+                    connections.spawn(serve_one(stream, address, app.clone(), router.clone(), stop.clone()));
+                }
+                Err(error) => {
+                    // Out of file descriptors, most likely: those who are connected go on.
+                    tracing::warn!(%error, "could not accept a connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+            _ = stop.changed() => break,
+        }
+    }
+    drop(listener);
+    let rest = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(STOP_PATIENCE, rest).await;
+}
+
+async fn serve_one(stream: TcpStream, address: SocketAddr, app: App, router: Router, mut stop: watch::Receiver<bool>) {
+    // Small frames must not wait for each other.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request: Request<Incoming>| respond(app.clone(), router.clone(), address, request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_PATIENCE)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        _ = stop.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+async fn respond(
+    app: App,
+    router: Router,
+    address: SocketAddr,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    let mut request = request.map(Body::new);
+    // Doors first: a connect storm should not pay for the REST router.
+    if let Some(door) = DOORS.iter().find(|door| door.path() == request.uri().path()) {
+        return Ok(upgrade(&app, *door, request));
+    }
+    let peer = Peer(app.peer_of(address, request.headers()));
+    request.extensions_mut().insert(peer);
+    router.oneshot(request).await
+}

@@ -1,0 +1,173 @@
+//! `moot serve`: puts the hub together, runs it, and takes it down cleanly.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use folkmoot_core::State;
+use folkmoot_store::{Store, StoreError};
+use parking_lot::RwLock;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::app::{App, Parts, wall_clock};
+use crate::auth::{Auth, random_hex};
+use crate::cli::Fault;
+use crate::config::Config;
+use crate::hub::executor::Executor;
+use crate::hub::{Job, Mailbox, Respond, Work};
+use crate::metrics::Metrics;
+use crate::{health, log, net, rest};
+
+const READERS: usize = 3;
+/// A stop must be over within 5 s, whatever peers do.
+const STOP_PATIENCE: Duration = Duration::from_millis(3500);
+
+/// Serves until SIGTERM or SIGINT.
+pub async fn run(config: Config) -> anyhow::Result<()> {
+    log::init(&config);
+    let address = config.server.listen_addr()?;
+    // The port first: a second hub should learn of the first before it touches any file.
+    let listener = listen(address).await?;
+    let data_dir = config.data_dir();
+    let store = open_store(&data_dir)?;
+    let secret = jwt_secret(&config, &data_dir)?;
+    let hub = Hub::start(config, store, &secret)?;
+    announce(&hub.app, listener.local_addr()?);
+    hub.serve(listener).await
+}
+
+struct Hub {
+    app: App,
+    thread: std::thread::JoinHandle<()>,
+}
+
+impl Hub {
+    fn start(config: Config, store: Box<dyn Store>, secret: &[u8]) -> anyhow::Result<Self> {
+        let directory = store.directory().context("cannot read the database")?;
+        let state = Arc::new(RwLock::new(State::load(directory.records, directory.heads)));
+        let mailbox = Arc::new(Mailbox::default());
+        let metrics = Arc::new(Metrics::default());
+        let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;
+        let executor = Executor::new(
+            store,
+            Arc::clone(&state),
+            Arc::clone(&mailbox),
+            Arc::clone(&metrics),
+            Arc::new(wall_clock),
+            rand::random(),
+        );
+        let thread = std::thread::Builder::new().name("hub".to_owned()).spawn(move || executor.run())?;
+        let auth = Auth::new(secret);
+        let app = App::new(Parts { config, state, mailbox, readers, auth, metrics, seed: rand::random() });
+        std::fs::create_dir_all(app.files_dir()).context("cannot make the folder for uploaded files")?;
+        Ok(Self { app, thread })
+    }
+
+    async fn serve(self, listener: TcpListener) -> anyhow::Result<()> {
+        let (stop, stopped) = watch::channel(false);
+        let router = rest::router(self.app.clone()).merge(health::router(self.app.clone()));
+        let serving = tokio::spawn(net::serve(listener, self.app.clone(), router, stopped));
+        wait_for_signal().await?;
+        tracing::info!("stopping");
+        let nobody = folkmoot_core::Actor::nobody(folkmoot_core::model::Door::Rest);
+        self.app.submit(Job { actor: nobody, work: Work::Stop, respond: Respond::Nobody });
+        let _ = stop.send(true);
+        let thread = self.thread;
+        let finish = async {
+            let _ = serving.await;
+            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        };
+        if tokio::time::timeout(STOP_PATIENCE, finish).await.is_err() {
+            tracing::warn!("some connections did not end in time");
+        }
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+async fn wait_for_signal() -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    let socket = if address.is_ipv4() { tokio::net::TcpSocket::new_v4()? } else { tokio::net::TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    // A connect storm is accepted, not refused, up to this depth.
+    let bound = socket.bind(address).and_then(|()| socket.listen(4096));
+    bound.map_err(|error| {
+        let hint = match error.kind() {
+            std::io::ErrorKind::AddrInUse => "another program listens there, perhaps another hub; choose another with --listen",
+            std::io::ErrorKind::PermissionDenied => "ports below 1024 need special rights; choose another with --listen",
+            std::io::ErrorKind::AddrNotAvailable => "this machine has no such address; see `server.listen`",
+            _ => "choose another address with --listen",
+        };
+        Fault::failed(format!("cannot listen on {address}: {error}")).hint(hint).into()
+    })
+}
+
+fn open_store(data_dir: &Path) -> anyhow::Result<Box<dyn Store>> {
+    folkmoot_store::open(data_dir).map_err(|error| {
+        let fault = Fault::failed(error.to_string());
+        let fault = match error {
+            StoreError::Newer { .. } => fault.hint("run the newer `moot`, or restore a backup of the older version"),
+            StoreError::InUse(_) => fault.hint("stop the other hub, or choose another folder with --data-dir"),
+            StoreError::Folder { .. } => fault.hint("choose a folder you can write to with --data-dir"),
+            StoreError::Full => fault.hint("free some space on the disk of the data folder"),
+            StoreError::Other(_) => fault,
+        };
+        fault.into()
+    })
+}
+
+/// The secret that signs tokens: configured, or made once and kept where only the owner can read it.
+fn jwt_secret(config: &Config, data_dir: &Path) -> anyhow::Result<Vec<u8>> {
+    if !config.server.jwt_secret.is_empty() {
+        return Ok(config.server.jwt_secret.expose().as_bytes().to_vec());
+    }
+    let path = data_dir.join("secret.key");
+    match std::fs::read(&path) {
+        Ok(secret) if !secret.is_empty() => return Ok(secret),
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
+    }
+    let secret = random_hex(32).into_bytes();
+    write_private(&path, &secret).with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(secret)
+}
+
+fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+fn announce(app: &App, address: SocketAddr) {
+    let fresh = app.with_state(State::is_empty);
+    tracing::info!(%address, data_dir = %app.data_dir().display(), "listening");
+    let mut text = format!("Folkmoot is listening on http://{address}\n");
+    if fresh {
+        text.push_str(&format!(
+            "\nNobody is here yet. Make the first account, the owner's:\n  \
+             moot login --server http://{address} --register --name YOU --email YOU@EXAMPLE.ORG\n\
+             Then make a channel and say something:\n  \
+             moot channel create general\n  moot send general \"hello\"\n\
+             The REST interface is described at http://{address}/docs\n"
+        ));
+    }
+    let mut output = std::io::stdout().lock();
+    // Nobody may be reading: a closed pipe is no reason not to serve.
+    let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+}

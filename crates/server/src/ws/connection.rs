@@ -1,0 +1,326 @@
+//! The writing half of a connection: a bounded queue of shared frames, written by whoever adds to it.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use folkmoot_core::ids::{ChannelId, ConnectionId, MemberId};
+use folkmoot_core::Millis;
+use folkmoot_doors::Protocol;
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+
+use super::frame;
+
+/// A socket that takes nothing for this long is given up.
+pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
+/// Requests of one connection that may be undecided at a time; beyond it the hub stops reading from it.
+pub const MAX_IN_FLIGHT: usize = 256;
+const SLICES_PER_WRITE: usize = 32;
+
+/// Frames that travel together, made once and shared by every connection that queues them.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    pub bytes: Bytes,
+    pub frames: u32,
+    pub class: Class,
+}
+
+/// What may be dropped when a reader is too slow, and what it is told then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Typing and presence: the first to go, without a word.
+    Passing,
+    /// Events of a channel from this position on: the reader is told to resume before it.
+    Channel { channel: ChannelId, first_seq: u64 },
+    /// Meant for this member alone; counted when dropped, found again over REST.
+    Personal,
+    /// Answers and control frames: never dropped, bounded by the requests in flight.
+    Answer,
+}
+
+impl Chunk {
+    pub fn answer(bytes: Bytes) -> Self {
+        Self { bytes, frames: 1, class: Class::Answer }
+    }
+}
+
+pub struct Connection {
+    pub id: ConnectionId,
+    pub protocol: &'static dyn Protocol,
+    stream: TcpStream,
+    outbox: Mutex<Outbox>,
+    in_flight: AtomicUsize,
+    /// Wakes the connection's task: the socket is full, the connection is closing, or reading may go on.
+    pub attention: Notify,
+}
+
+#[derive(Default)]
+struct Outbox {
+    queue: VecDeque<Chunk>,
+    /// How much of the first chunk is already written.
+    written: usize,
+    frames: usize,
+    blocked_since: Option<Instant>,
+    lag: Option<Box<Lag>>,
+    phase: Phase,
+    who: Option<(MemberId, Option<String>)>,
+}
+
+#[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    #[default]
+    Open,
+    /// The close frame is queued; nothing is queued after it.
+    Closing,
+    Dead,
+}
+
+/// What a slow reader missed.
+#[derive(Default)]
+struct Lag {
+    dropped: u64,
+    positions: Vec<(ChannelId, u64)>,
+}
+
+/// What became of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queued {
+    Yes,
+    /// It did not fit; the reader will be told.
+    Overflow,
+    Gone,
+}
+
+impl Connection {
+    pub fn new(id: ConnectionId, protocol: &'static dyn Protocol, stream: TcpStream) -> Self {
+        let attention = Notify::new();
+        Self { id, protocol, stream, outbox: Mutex::default(), in_flight: AtomicUsize::new(0), attention }
+    }
+
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// Adds to the queue; [`Connection::flush`] writes it.
+    pub fn queue(&self, chunk: Chunk) -> Queued {
+        let mut outbox = self.outbox.lock();
+        if outbox.phase != Phase::Open {
+            return Queued::Gone;
+        }
+        let limit = self.protocol.limits().queued_frames;
+        if outbox.frames + chunk.frames as usize > limit && !outbox.queue.is_empty() {
+            // What waits may be only waiting for this write.
+            self.write(&mut outbox);
+        }
+        outbox.add(chunk, limit)
+    }
+
+    pub fn flush(&self) {
+        let mut outbox = self.outbox.lock();
+        self.write(&mut outbox);
+        if outbox.blocked_since.is_some() || outbox.phase == Phase::Dead {
+            drop(outbox);
+            self.attention.notify_one();
+        }
+    }
+
+    pub fn send(&self, chunk: Chunk) -> Queued {
+        let queued = self.queue(chunk);
+        self.flush();
+        queued
+    }
+
+    /// Says goodbye after what is queued; nothing follows.
+    pub fn close(&self, code: u16, reason: &str) {
+        let mut outbox = self.outbox.lock();
+        if outbox.phase == Phase::Open {
+            outbox.queue.push_back(Chunk::answer(frame::close(code, reason)));
+            outbox.phase = Phase::Closing;
+            self.write(&mut outbox);
+        }
+        drop(outbox);
+        self.attention.notify_one();
+    }
+
+    /// The peer is gone: whatever is queued has no reader.
+    pub fn abandon(&self) {
+        self.outbox.lock().die();
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.outbox.lock().phase
+    }
+
+    /// Since when the socket has taken nothing.
+    pub fn blocked_since(&self) -> Option<Instant> {
+        self.outbox.lock().blocked_since
+    }
+
+    pub fn is_drained(&self) -> bool {
+        self.outbox.lock().queue.is_empty()
+    }
+
+    /// Whether more requests may be read: not while too many are undecided or answers pile up unread.
+    pub fn may_read(&self) -> bool {
+        self.in_flight.load(Ordering::Relaxed) < MAX_IN_FLIGHT && self.blocked_since().is_none()
+    }
+
+    pub fn request_began(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn request_ended(&self) {
+        if self.in_flight.fetch_sub(1, Ordering::Relaxed) == MAX_IN_FLIGHT {
+            self.attention.notify_one();
+        }
+    }
+
+    pub fn set_member(&self, member: MemberId, session: Option<String>) {
+        self.outbox.lock().who = Some((member, session));
+    }
+
+    /// The token session (its `jti`) this connection logged in with.
+    pub fn is_of_session(&self, jti: &str) -> bool {
+        self.outbox.lock().who.as_ref().is_some_and(|(_, session)| session.as_deref() == Some(jti))
+    }
+
+    fn write(&self, outbox: &mut Outbox) {
+        while outbox.phase != Phase::Dead {
+            if outbox.queue.is_empty() {
+                outbox.blocked_since = None;
+                match outbox.lag.take().and_then(|lag| self.lag_notice(&lag)) {
+                    Some(notice) => outbox.queue.push_back(notice),
+                    None => return,
+                }
+            }
+            match self.write_once(outbox) {
+                Ok(count) => outbox.wrote(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    outbox.blocked_since.get_or_insert_with(Instant::now);
+                    return;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => outbox.die(),
+            }
+        }
+    }
+
+    fn write_once(&self, outbox: &Outbox) -> io::Result<usize> {
+        let first = &outbox.queue[0].bytes[outbox.written..];
+        if outbox.queue.len() == 1 {
+            return self.stream.try_write(first);
+        }
+        let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
+        slices[0] = IoSlice::new(first);
+        let rest = outbox.queue.iter().skip(1);
+        let filled = slices[1..].iter_mut().zip(rest).map(|(slice, chunk)| *slice = IoSlice::new(&chunk.bytes)).count();
+        self.stream.try_write_vectored(&slices[..=filled])
+    }
+
+    fn lag_notice(&self, lag: &Lag) -> Option<Chunk> {
+        let text = self.protocol.lagged(lag.dropped, &lag.positions, wall_clock())?;
+        Some(Chunk::answer(frame::text(&text)))
+    }
+}
+
+fn wall_clock() -> Millis {
+    crate::app::wall_clock()
+}
+
+impl Outbox {
+    fn add(&mut self, chunk: Chunk, limit: usize) -> Queued {
+        let fits = self.frames == 0 || self.frames + chunk.frames as usize <= limit;
+        if fits && self.lag.is_none() || chunk.class == Class::Answer {
+            self.push(chunk);
+            return Queued::Yes;
+        }
+        if self.lag.is_none() {
+            self.drop_where(|class| class == Class::Passing);
+            if self.frames + chunk.frames as usize <= limit {
+                self.push(chunk);
+                return Queued::Yes;
+            }
+        }
+        self.lag_behind(&chunk);
+        Queued::Overflow
+    }
+
+    fn push(&mut self, chunk: Chunk) {
+        self.frames += chunk.frames as usize;
+        self.queue.push_back(chunk);
+    }
+
+    /// Drops what is not an answer; from now on the reader gets answers only, until it has read what is left.
+    fn lag_behind(&mut self, chunk: &Chunk) {
+        let mut lag = self.lag.take().unwrap_or_default();
+        let waiting: Vec<_> = self.drop_where(|class| class != Class::Answer);
+        for dropped in waiting.iter().chain([chunk]) {
+            lag.note(dropped);
+        }
+        self.lag = Some(lag);
+    }
+
+    /// Removes queued chunks of a class; one that is half written must go out whole.
+    fn drop_where(&mut self, unwanted: impl Fn(Class) -> bool) -> Vec<Chunk> {
+        let half_written = usize::from(self.written > 0);
+        let mut dropped = Vec::new();
+        let mut kept = VecDeque::with_capacity(self.queue.len());
+        for (index, chunk) in self.queue.drain(..).enumerate() {
+            if index >= half_written && unwanted(chunk.class) {
+                self.frames -= chunk.frames as usize;
+                dropped.push(chunk);
+            } else {
+                kept.push_back(chunk);
+            }
+        }
+        self.queue = kept;
+        dropped
+    }
+
+    fn wrote(&mut self, mut count: usize) {
+        self.blocked_since = None;
+        while let Some(first) = self.queue.front() {
+            let left = first.bytes.len() - self.written;
+            if count < left {
+                self.written += count;
+                return;
+            }
+            count -= left;
+            self.written = 0;
+            self.frames = self.frames.saturating_sub(first.frames as usize);
+            self.queue.pop_front();
+        }
+        if self.queue.capacity() > 8 {
+            // Ten thousand quiet connections should not each keep the queue of their busiest moment.
+            self.queue.shrink_to(0);
+        }
+    }
+
+    fn die(&mut self) {
+        self.phase = Phase::Dead;
+        self.queue = VecDeque::new();
+        self.frames = 0;
+        self.written = 0;
+        self.lag = None;
+        self.blocked_since = None;
+    }
+}
+
+impl Lag {
+    fn note(&mut self, chunk: &Chunk) {
+        if chunk.class == Class::Passing {
+            return;
+        }
+        self.dropped += u64::from(chunk.frames);
+        let Class::Channel { channel, first_seq } = chunk.class else { return };
+        let before = first_seq.saturating_sub(1);
+        match self.positions.iter_mut().find(|(known, _)| *known == channel) {
+            Some((_, seq)) => *seq = before.min(*seq),
+            None => self.positions.push((channel, before)),
+        }
+    }
+}

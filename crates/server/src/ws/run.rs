@@ -1,0 +1,303 @@
+//! The task of one connection: reads frames, drives the session, and writes only what the socket could not take at once.
+
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use folkmoot_core::Actor;
+use folkmoot_doors::{Ask, Session, Step, Ticket};
+use tokio::time::{Instant, sleep_until};
+use tungstenite::error::{CapacityError, Error};
+use tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
+use tungstenite::{Message, Utf8Bytes};
+
+use super::connection::{Chunk, Connection, Phase, WRITE_DEADLINE};
+use super::frame;
+use crate::app::App;
+use crate::hub::{Job, Respond, Work};
+
+/// The socket is read into one buffer per thread; a connection keeps only what is left of an unfinished frame.
+const READ_BYTES: usize = 64 * 1024;
+const KEPT_BYTES: usize = 512;
+/// How long a peer may take to answer our close frame.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
+}
+
+/// Serves a connection until it ends, and tells the hub that it ended.
+pub async fn run(app: App, connection: Arc<Connection>, already_read: Bytes) {
+    let session = connection.protocol.open(app.now());
+    let limit = connection.protocol.limits().frame_bytes;
+    let config = WebSocketConfig::default()
+        .read_buffer_size(KEPT_BYTES)
+        .max_message_size(Some(limit))
+        .max_frame_size(Some(limit));
+    let mut driver = Driver {
+        app,
+        connection,
+        session,
+        protocol: WebSocketContext::new(Role::Server, Some(config)),
+        closing_until: None,
+    };
+    if !already_read.is_empty() {
+        let incoming = driver.decode(&already_read);
+        driver.handle(incoming).await;
+    }
+    driver.serve().await;
+    driver.connection.abandon();
+    if let Some(member) = driver.session.member() {
+        let actor = Actor::connected(member, driver.connection.protocol.door(), driver.connection.id);
+        driver.app.submit(Job { actor, work: Work::Detach(driver.connection.id), respond: Respond::Nobody });
+    }
+}
+
+struct Driver {
+    app: App,
+    connection: Arc<Connection>,
+    session: Box<dyn Session>,
+    protocol: WebSocketContext,
+    closing_until: Option<Instant>,
+}
+
+/// What came in, taken out of the shared buffer so that handling it may wait.
+enum Incoming {
+    Text(Utf8Bytes),
+    Binary,
+    SignOfLife,
+    /// The peer closed, or broke the protocol; this much is said before the end.
+    End(Option<(u16, &'static str)>),
+}
+
+impl Driver {
+    async fn serve(&mut self) {
+        let timer = sleep_until(self.next_deadline());
+        tokio::pin!(timer);
+        loop {
+            let connection = Arc::clone(&self.connection);
+            let blocked = connection.blocked_since().is_some();
+            tokio::select! {
+                ready = connection.stream().readable(), if connection.may_read() => {
+                    if ready.is_err() || !self.read().await {
+                        return;
+                    }
+                }
+                ready = connection.stream().writable(), if blocked => {
+                    if ready.is_err() {
+                        return;
+                    }
+                    connection.flush();
+                }
+                () = connection.attention.notified() => {}
+                () = &mut timer => self.on_timer(),
+            }
+            if self.is_over() {
+                return;
+            }
+            let next = self.next_deadline();
+            if next != timer.deadline() && (next < timer.deadline() || timer.is_elapsed()) {
+                timer.as_mut().reset(next);
+            }
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        match self.connection.phase() {
+            Phase::Dead => true,
+            Phase::Open => false,
+            Phase::Closing => {
+                let until = *self.closing_until.get_or_insert_with(|| Instant::now() + CLOSE_PATIENCE);
+                Instant::now() >= until
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Instant {
+        let in_ms = (self.session.deadline() - self.app.now()).max(0);
+        let session = Instant::now() + Duration::from_millis(in_ms.unsigned_abs());
+        let write = self.connection.blocked_since().map(|since| Instant::from_std(since + WRITE_DEADLINE));
+        [write, self.closing_until].into_iter().flatten().fold(session, Instant::min)
+    }
+
+    fn on_timer(&mut self) {
+        let stuck = self.connection.blocked_since().is_some_and(|since| since.elapsed() >= WRITE_DEADLINE);
+        if stuck {
+            tracing::info!(connection = self.connection.id.0, "closed: the peer read nothing for 10 s");
+            self.connection.abandon();
+            return;
+        }
+        let now = self.app.now();
+        if now >= self.session.deadline() {
+            for step in self.session.on_deadline(now) {
+                self.do_now(step);
+            }
+        }
+    }
+
+    /// Reads what is there; false when the connection is at its end.
+    async fn read(&mut self) -> bool {
+        let connection = Arc::clone(&self.connection);
+        let read = SCRATCH.with_borrow_mut(|scratch| match connection.stream().try_read(scratch) {
+            Ok(0) => Err(false),
+            Ok(count) => Ok(self.decode(&scratch[..count])),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(true),
+            Err(_) => Err(false),
+        });
+        match read {
+            Ok(incoming) => {
+                self.handle(incoming).await;
+                true
+            }
+            Err(goes_on) => goes_on,
+        }
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Vec<Incoming> {
+        let mut feed = Feed { input: bytes, output: Vec::new() };
+        let mut incoming = Vec::new();
+        loop {
+            match self.protocol.read(&mut feed) {
+                Ok(Message::Text(text)) => incoming.push(Incoming::Text(text)),
+                Ok(Message::Binary(_)) => incoming.push(Incoming::Binary),
+                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => incoming.push(Incoming::SignOfLife),
+                Ok(Message::Close(_)) => {}
+                Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    incoming.push(Incoming::End(complaint(&error)));
+                    break;
+                }
+            }
+        }
+        if !feed.output.is_empty() {
+            self.connection.send(Chunk::answer(Bytes::from(feed.output)));
+        }
+        incoming
+    }
+
+    async fn handle(&mut self, incoming: Vec<Incoming>) {
+        for item in incoming {
+            let now = self.app.now();
+            let steps = match item {
+                Incoming::Text(text) => self.session.on_text(&text, now),
+                Incoming::Binary => self.session.on_binary(now),
+                Incoming::SignOfLife => {
+                    self.session.on_sign_of_life(now);
+                    Vec::new()
+                }
+                Incoming::End(None) => {
+                    self.connection.abandon();
+                    return;
+                }
+                Incoming::End(Some((code, reason))) => vec![Step::Close { code, reason }],
+            };
+            for step in steps {
+                self.perform(step).await;
+            }
+        }
+    }
+
+    async fn perform(&mut self, step: Step) {
+        match step {
+            Step::Ask(ask, ticket) => self.ask(ask, ticket).await,
+            other => self.do_now(other),
+        }
+    }
+
+    /// The steps that need nobody else.
+    fn do_now(&mut self, step: Step) {
+        match step {
+            Step::Send(text) => {
+                self.connection.send(Chunk::answer(frame::text(&text)));
+            }
+            Step::Ping => {
+                self.connection.send(Chunk::answer(frame::EMPTY_PING));
+            }
+            Step::Close { code, reason } => self.connection.close(code, reason),
+            Step::Ask(..) => {}
+        }
+    }
+
+    async fn ask(&mut self, ask: Ask, ticket: Ticket) {
+        match ask {
+            Ask::LogIn { token } => self.log_in(&token, ticket).await,
+            Ask::Do { command, on_behalf } => {
+                let Some(actor) = self.actor() else { return };
+                self.submit(Actor { on_behalf, ..actor }, Work::Decide(command), ticket);
+            }
+            Ask::Unsubscribe { channel } => {
+                let Some(actor) = self.actor() else { return };
+                self.submit(actor, Work::Unsubscribe { connection: self.connection.id, channel }, ticket);
+            }
+            Ask::Poll(poll) => {
+                let Some(actor) = self.actor() else { return };
+                let actor = Actor { on_behalf: poll.on_behalf, ..actor };
+                super::super::hub::readings::poll(&self.app, &self.connection, actor, poll, &ticket).await;
+            }
+            Ask::Resume { positions } => {
+                let Some(actor) = self.actor() else { return };
+                super::super::hub::readings::resume(&self.app, &self.connection, actor, positions, &ticket).await;
+            }
+        }
+    }
+
+    fn actor(&self) -> Option<Actor> {
+        let member = self.session.member()?;
+        Some(Actor::connected(member, self.connection.protocol.door(), self.connection.id))
+    }
+
+    fn submit(&self, actor: Actor, work: Work, ticket: Ticket) {
+        self.connection.request_began();
+        let respond = Respond::Connection { connection: Arc::clone(&self.connection), ticket };
+        self.app.submit(Job { actor, work, respond });
+    }
+
+    /// Waits for the outcome: what the client sends behind its log-in is read as somebody's.
+    async fn log_in(&mut self, token: &str, ticket: Ticket) {
+        let now = self.app.now();
+        let outcome = match self.app.with_state(|state| self.app.auth().identify(state, token, now)) {
+            Ok(identity) => self.app.attach(Arc::clone(&self.connection), identity, ticket).await,
+            Err(refusal) => Err(refusal),
+        };
+        for step in self.session.on_login(outcome, now) {
+            self.do_now(step);
+        }
+    }
+}
+
+/// What a peer that broke the protocol is told; none when it simply left.
+fn complaint(error: &Error) -> Option<(u16, &'static str)> {
+    match error {
+        Error::Capacity(CapacityError::MessageTooLong { .. }) => Some((1009, "frame too large")),
+        Error::Utf8(_) => Some((1007, "text is not UTF-8")),
+        Error::Protocol(_) => Some((1002, "protocol error")),
+        _ => None,
+    }
+}
+
+/// Hands tungstenite the bytes that were read and collects what it answers by itself (pongs, closes).
+struct Feed<'a> {
+    input: &'a [u8],
+    output: Vec<u8>,
+}
+
+impl Read for Feed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.input.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.input.read(buffer)
+    }
+}
+
+impl Write for Feed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
