@@ -203,18 +203,33 @@ impl Tail {
     /// The hub has more to replay than it sends over the socket: read it page by page instead.
     async fn reload(&mut self, at: usize, seq: u64) -> anyhow::Result<Vec<Option<Value>>> {
         let path = format!("/v1/channels/{}/messages", self.watched[at].target.channel_id);
-        let mut after = self.watched[at].cursor.shown();
         loop {
+            let after = self.watched[at].cursor.shown();
             let query = [("limit", "200".to_owned()), ("after", after.to_string())];
             let page = self.session.hub.get(&path, &query).await?;
+            let Some(last) = items(&page).iter().map(seq_of).max().filter(|last| *last > after) else {
+                return Ok(self.watched[at].cursor.replayed(seq));
+            };
             for message in items(&page) {
                 self.watched[at].cursor.take(seq_of(message), Some(message.clone()));
+                self.take_replies(at, message).await?;
             }
-            match items(&page).iter().map(seq_of).max() {
-                Some(last) if last > after => after = last,
-                _ => return Ok(self.watched[at].cursor.replayed(seq)),
-            }
+            let ready = self.watched[at].cursor.replayed(last);
+            self.show(at, &ready)?;
+            self.watched[at].cursor.restart();
         }
+    }
+
+    /// A page of a channel leaves the replies in threads out.
+    async fn take_replies(&mut self, at: usize, root: &Value) -> anyhow::Result<()> {
+        if root.get("reply_count").and_then(Value::as_u64).unwrap_or(0) == 0 {
+            return Ok(());
+        }
+        let thread = self.session.hub.get(&format!("/v1/messages/{}/thread", text(root, "id")), &[]).await?;
+        for reply in items(&thread) {
+            self.watched[at].cursor.take(seq_of(reply), Some(reply.clone()));
+        }
+        Ok(())
     }
 
     fn position(&self, channel_id: &str) -> Option<usize> {
