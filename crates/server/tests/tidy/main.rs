@@ -97,7 +97,7 @@ fn documents() -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(is_markdown).collect()
     };
-    let folders = ["", "docs", "docs/how-to", "docs/decisions", "bench"];
+    let folders = ["", "docs", "docs/doors", "docs/how-to", "docs/decisions", "bench"];
     folders.iter().flat_map(|folder| below(root().join(folder))).collect()
 }
 
@@ -105,7 +105,7 @@ fn documents() -> Vec<PathBuf> {
 fn every_door_has_its_page() {
     let entries = std::fs::read_dir(root().join("crates/doors/src")).unwrap().map(Result::unwrap);
     for door in entries.filter(|entry| entry.path().is_dir()) {
-        let page = format!("docs/{}.md", door.file_name().to_str().unwrap());
+        let page = format!("docs/doors/{}.md", door.file_name().to_str().unwrap());
         assert!(root().join(&page).exists(), "there is no {page}");
     }
 }
