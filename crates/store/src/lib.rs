@@ -55,7 +55,6 @@ pub trait Store: Send {
 /// Events appended here become durable together at [`Transaction::commit`]; dropping it undoes them.
 /// Lookups see what was appended before.
 pub trait Transaction: Lookup {
-    fn as_lookup(&self) -> &dyn Lookup;
     fn append(&mut self, event: &Event) -> Result<(), StoreError>;
     fn commit(self: Box<Self>) -> Result<(), StoreError>;
 }

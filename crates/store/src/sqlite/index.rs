@@ -2,10 +2,12 @@
 //!
 //! Messages are indexed in the order they were stored; `indexed` in `meta` says how far that has come. What changes behind that
 //! mark is noted in `touched` and indexed again. Both happen in batches, because the index gets its speed from them.
+//! The messages are counted on the way (`counted` in `meta`), because counting a million of them takes long.
 
-use folkmoot_core::ids::ChannelId;
+use folkmoot_core::ids::{ChannelId, MemberId};
 use rusqlite::{Connection, params};
 
+use super::keys;
 use super::rows::{blob, limit};
 
 /// Does up to `at_most` messages' worth of work; true when more may be left. Expects to be inside a transaction.
@@ -53,31 +55,41 @@ fn forgotten_channel(connection: &Connection) -> rusqlite::Result<Option<Channel
     rows.next()?.map(|row| super::rows::id(row, 0).map(ChannelId)).transpose()
 }
 
-/// Removes messages together with their index entries: their numbers may be given out again.
+/// Removes messages and everything filed under their numbers.
 fn clear_messages(connection: &Connection, channel: ChannelId, at_most: usize) -> rusqlite::Result<usize> {
-    const PICK: &str = "SELECT n FROM messages WHERE channel = ?1 ORDER BY n LIMIT ?2";
+    const PICK: &str = "SELECT n FROM messages WHERE channel = ?1 LIMIT ?2";
+    const KEEP_HIGHEST: &str =
+        "UPDATE meta SET value = max(value, (SELECT max(n) FROM messages)) WHERE name = 'highest'";
     let numbers = numbers(connection, PICK, params![blob(channel.0), limit(at_most)])?;
-    for n in &numbers {
-        connection.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([n])?;
-        connection.prepare_cached("DELETE FROM touched WHERE n = ?1")?.execute([n])?;
-        connection.prepare_cached("DELETE FROM messages WHERE n = ?1")?.execute([n])?;
+    if numbers.is_empty() {
+        return Ok(0);
     }
-    if !numbers.is_empty() {
-        const LOWER: &str =
-            "UPDATE meta SET value = min(value, (SELECT coalesce(max(n), 0) FROM messages)) WHERE name = 'indexed'";
-        connection.prepare_cached(LOWER)?.execute([])?;
+    connection.prepare_cached(KEEP_HIGHEST)?.execute([])?;
+    for n in &numbers {
+        take_out(connection, *n)?;
+        forget_key(connection, *n)?;
+        connection.prepare_cached("DELETE FROM messages WHERE n = ?1")?.execute([n])?;
     }
     Ok(numbers.len())
 }
 
+fn forget_key(connection: &Connection, n: i64) -> rusqlite::Result<()> {
+    const KEY: &str = "SELECT sender, key FROM messages WHERE n = ?1 AND key IS NOT NULL";
+    let mut statement = connection.prepare_cached(KEY)?;
+    let mut rows = statement.query([n])?;
+    match rows.next()? {
+        Some(row) => keys::forget(connection, MemberId(super::rows::id(row, 0)?), row.get_ref(1)?.as_str()?, n),
+        None => Ok(()),
+    }
+}
+
 fn index_changed(connection: &Connection, at_most: usize) -> rusqlite::Result<usize> {
-    const BEHIND_THE_MARK: &str = "SELECT m.n, m.channel, m.deleted, m.content FROM messages m \
-        WHERE m.n = ?1 AND m.n <= (SELECT value FROM meta WHERE name = 'indexed')";
+    const ONE: &str = "SELECT n, channel, deleted, content FROM messages WHERE n = ?1";
     let numbers = numbers(connection, "SELECT n FROM touched ORDER BY n LIMIT ?1", [limit(at_most)])?;
     for n in &numbers {
-        connection.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([n])?;
-        index_each(connection, BEHIND_THE_MARK, [n])?;
-        connection.prepare_cached("DELETE FROM touched WHERE n = ?1")?.execute([n])?;
+        if take_out(connection, *n)? {
+            put_in(connection, ONE, [n])?;
+        }
     }
     Ok(numbers.len())
 }
@@ -85,28 +97,63 @@ fn index_changed(connection: &Connection, at_most: usize) -> rusqlite::Result<us
 fn index_new(connection: &Connection, at_most: usize) -> rusqlite::Result<usize> {
     const NEXT: &str = "SELECT n, channel, deleted, content FROM messages \
         WHERE n > (SELECT value FROM meta WHERE name = 'indexed') ORDER BY n LIMIT ?1";
-    let (count, last) = index_each(connection, NEXT, [limit(at_most)])?;
+    let (count, last) = put_in(connection, NEXT, [limit(at_most)])?;
     if count > 0 {
         connection.prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'indexed'")?.execute([last])?;
     }
     Ok(count)
 }
 
-/// Puts the messages of a query into the index; returns how many it saw, and the number of the last.
-fn index_each(connection: &Connection, sql: &str, parameters: impl rusqlite::Params) -> rusqlite::Result<(usize, i64)> {
+/// Takes a message out of the index and out of the count; true when it was due to be there.
+fn take_out(connection: &Connection, n: i64) -> rusqlite::Result<bool> {
+    const FORGET: &str = "DELETE FROM touched WHERE n = ?1";
+    const IS_INDEXED: &str = "SELECT ?1 <= value FROM meta WHERE name = 'indexed'";
+    const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM search WHERE rowid = ?1)";
+    connection.prepare_cached(FORGET)?.execute([n])?;
+    if !connection.prepare_cached(IS_INDEXED)?.query_row([n], |row| row.get(0))? {
+        return Ok(false);
+    }
+    if connection.prepare_cached(IS_THERE)?.query_row([n], |row| row.get(0))? {
+        connection.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([n])?;
+        count(connection, -1)?;
+    }
+    Ok(true)
+}
+
+/// Puts the messages of a query into the index and counts them; returns how many it saw, and the number of the last.
+fn put_in(connection: &Connection, sql: &str, parameters: impl rusqlite::Params) -> rusqlite::Result<(usize, i64)> {
     let mut insert = connection.prepare_cached("INSERT INTO search (rowid, channel, content) VALUES (?1, ?2, ?3)")?;
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(parameters)?;
-    let (mut count, mut last) = (0, 0);
+    let (mut seen, mut last, mut inserted) = (0, 0, 0);
     while let Some(row) = rows.next()? {
-        count += 1;
+        seen += 1;
         last = row.get(0)?;
         if !row.get::<_, bool>(2)? {
             let channel = ChannelId(super::rows::id(row, 1)?);
             insert.execute(params![last, channel_word(channel), row.get_ref(3)?.as_str()?])?;
+            inserted += 1;
         }
     }
-    Ok((count, last))
+    count(connection, inserted)?;
+    Ok((seen, last))
+}
+
+fn count(connection: &Connection, by: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("UPDATE meta SET value = value + ?1 WHERE name = 'counted'")?.execute([by])?;
+    Ok(())
+}
+
+/// How many messages there are that were not deleted: those counted, and what happened since.
+pub fn message_count(connection: &Connection) -> rusqlite::Result<u64> {
+    // CROSS JOIN: the small table first, whatever the planner believes.
+    const SQL: &str = "WITH mark (n) AS (SELECT value FROM meta WHERE name = 'indexed') \
+        SELECT (SELECT value FROM meta WHERE name = 'counted') \
+        + (SELECT count(*) FROM messages WHERE n > (SELECT n FROM mark) AND deleted = 0) \
+        - (SELECT count(*) FROM touched t CROSS JOIN messages m ON m.n = t.n \
+            WHERE t.n <= (SELECT n FROM mark) AND m.deleted <> 0) \
+        - (SELECT count(*) FROM forgotten f CROSS JOIN messages m ON m.channel = f.channel WHERE m.deleted = 0)";
+    connection.prepare_cached(SQL)?.query_row([], |row| super::rows::number(row, 0))
 }
 
 fn numbers(connection: &Connection, sql: &str, parameters: impl rusqlite::Params) -> rusqlite::Result<Vec<i64>> {

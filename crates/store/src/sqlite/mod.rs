@@ -4,6 +4,7 @@
 //! see the last commit (write-ahead log). A commit is on disk when it returns (`synchronous=FULL`).
 
 mod index;
+mod keys;
 mod read;
 mod records;
 mod rows;
@@ -13,7 +14,6 @@ mod search;
 mod tests;
 mod write;
 
-use std::borrow::Borrow;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,6 +26,7 @@ use folkmoot_core::{Event, Kind, Record};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use self::keys::Keys;
 use crate::{Directory, Page, Reader, Replay, Store, StoreError, Transaction};
 
 pub(crate) const DATABASE: &str = "hub.db";
@@ -41,6 +42,7 @@ const STATEMENTS: usize = 64;
 
 pub struct Sqlite {
     connection: Connection,
+    keys: Keys,
     path: PathBuf,
     /// Held as long as the store lives; the operating system lets go of it when the process ends, however it ends.
     _lock: File,
@@ -54,7 +56,8 @@ impl Sqlite {
         schema::refuse_newer_file(&path)?;
         make_database_file(&path).map_err(|error| folder_problem(data_dir, &error))?;
         let connection = open_for_writing(&path).map_err(|error| in_file(error, &path))?;
-        Ok(Self { connection, path, _lock: lock })
+        let keys = Keys::load(&connection)?;
+        Ok(Self { connection, keys, path, _lock: lock })
     }
 }
 
@@ -136,7 +139,7 @@ impl Store for Sqlite {
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>, StoreError> {
-        Ok(Box::new(View(Writing::begin(&self.connection)?)))
+        Ok(Box::new(View(Writing::begin(&self.connection, &mut self.keys)?)))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
@@ -147,32 +150,52 @@ impl Store for Sqlite {
         if !index::is_behind(&self.connection)? {
             return Ok(false);
         }
-        let mut writing = Writing::begin(&self.connection)?;
+        let mut writing = Writing::begin(&self.connection, &mut self.keys)?;
         let more = index::catch_up(&self.connection, at_most)?;
         writing.commit()?;
         Ok(more)
     }
 }
 
+impl Sqlite {
+    /// Leaves nothing for the next start to do.
+    fn tidy_up(&mut self) -> Result<(), StoreError> {
+        if !self.keys.has_unfiled() {
+            return Ok(());
+        }
+        let mut writing = Writing::begin(&self.connection, &mut self.keys)?;
+        writing.keys.file_all(writing.connection)?;
+        writing.commit()
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        // Not done is not lost: the next start then has a little more to read.
+        let _ = self.tidy_up();
+    }
+}
+
 /// An open transaction of the writer; undone when it goes away without a commit.
 struct Writing<'a> {
     connection: &'a Connection,
+    keys: &'a mut Keys,
     /// An event was written in part: committing the rest would store half of it.
     is_broken: bool,
     is_open: bool,
 }
 
 impl<'a> Writing<'a> {
-    fn begin(connection: &'a Connection) -> rusqlite::Result<Self> {
+    fn begin(connection: &'a Connection, keys: &'a mut Keys) -> rusqlite::Result<Self> {
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        Ok(Self { connection, is_broken: false, is_open: true })
+        Ok(Self { connection, keys, is_broken: false, is_open: true })
     }
 
     fn append(&mut self, event: &Event) -> rusqlite::Result<()> {
         let mut outcome = Ok(());
         event.each_write(|write| {
             if outcome.is_ok() {
-                outcome = write::carry_out(self.connection, &write);
+                outcome = write::carry_out(self.connection, self.keys, &write);
             }
         });
         self.is_broken |= outcome.is_err();
@@ -183,43 +206,69 @@ impl<'a> Writing<'a> {
         if self.is_broken {
             return Err(StoreError::Other("an event could not be stored, so nothing of its transaction was".into()));
         }
+        self.keys.before_commit(self.connection)?;
         self.connection.prepare_cached("COMMIT")?.execute([])?;
         self.is_open = false;
+        self.keys.committed();
         Ok(())
     }
 }
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        // SQLite ends the transaction by itself after some errors (a full disk); then there is nothing to undo.
-        if self.is_open && !self.connection.is_autocommit() {
+        if !self.is_open {
+            return;
+        }
+        // SQLite ends the transaction by itself after some errors (a full disk); then only we have something to undo.
+        if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
+        self.keys.undone();
     }
 }
 
-impl Borrow<Connection> for Writing<'_> {
-    fn borrow(&self) -> &Connection {
+/// A connection to look through: a reader's own, or the writer's inside its transaction.
+trait Window {
+    fn connection(&self) -> &Connection;
+    fn message_by_key(&self, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>>;
+}
+
+impl Window for Connection {
+    fn connection(&self) -> &Connection {
+        self
+    }
+
+    fn message_by_key(&self, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>> {
+        keys::message(self, sender, key)
+    }
+}
+
+impl Window for Writing<'_> {
+    fn connection(&self) -> &Connection {
         self.connection
     }
-}
 
-/// What can be seen through a connection: a reader's own, or the writer's inside its transaction.
-struct View<C>(C);
-
-impl<C: Borrow<Connection>> View<C> {
-    fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Found<T> {
-        query(self.0.borrow()).map_err(|error| Unavailable(error.to_string()))
+    fn message_by_key(&self, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>> {
+        self.keys.message(self.connection, sender, key)
     }
 }
 
-impl<C: Borrow<Connection>> Lookup for View<C> {
+/// What can be seen through a window.
+struct View<W>(W);
+
+impl<W: Window> View<W> {
+    fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Found<T> {
+        query(self.0.connection()).map_err(unavailable)
+    }
+}
+
+impl<W: Window> Lookup for View<W> {
     fn message(&self, id: MessageId) -> Found<Option<Message>> {
         self.read(|connection| read::message(connection, id))
     }
 
     fn message_by_key(&self, sender: MemberId, key: &str) -> Found<Option<Message>> {
-        self.read(|connection| read::message_by_key(connection, sender, key))
+        self.0.message_by_key(sender, key).map_err(unavailable)
     }
 
     fn newest_messages(&self, channel: ChannelId, limit: usize) -> Found<Vec<Message>> {
@@ -275,7 +324,7 @@ impl Reader for View<Connection> {
     }
 
     fn message_count(&self) -> Found<u64> {
-        self.read(read::message_count)
+        self.read(index::message_count)
     }
 }
 
@@ -286,6 +335,11 @@ impl From<rusqlite::Error> for StoreError {
             _ => Self::Other(format!("the database failed: {error}")),
         }
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` asks for")]
+fn unavailable(error: rusqlite::Error) -> Unavailable {
+    Unavailable(error.to_string())
 }
 
 fn folder_problem(path: &Path, cause: &std::io::Error) -> StoreError {

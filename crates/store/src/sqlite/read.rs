@@ -13,11 +13,6 @@ pub fn message(connection: &Connection, id: MessageId) -> rusqlite::Result<Optio
     connection.prepare_cached(SQL)?.query_row([blob(id.0)], rows::message).optional()
 }
 
-pub fn message_by_key(connection: &Connection, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>> {
-    const SQL: &str = select_messages!("FROM live m WHERE m.sender = ?1 AND m.key = ?2");
-    connection.prepare_cached(SQL)?.query_row(params![blob(sender.0), key], rows::message).optional()
-}
-
 pub fn newest_messages(connection: &Connection, channel: ChannelId, at_most: usize) -> rusqlite::Result<Vec<Message>> {
     const SQL: &str =
         select_messages!("FROM live m WHERE m.channel = ?1 AND m.deleted = 0 ORDER BY m.seq DESC LIMIT ?2");
@@ -126,15 +121,6 @@ fn replayed(row: &rusqlite::Row<'_>, channel: ChannelId) -> rusqlite::Result<Rep
     let message_is_there = row.get_ref(0)?.as_blob_or_null()?.is_some();
     let message = message_is_there.then(|| rows::message(row)).transpose()?;
     Ok(Replay::Change(change, message))
-}
-
-/// Messages that were not deleted.
-pub fn message_count(connection: &Connection) -> rusqlite::Result<u64> {
-    // The first count walks the pages of the smallest index, the others touch a handful of rows.
-    const SQL: &str = "SELECT (SELECT count(*) FROM messages) \
-        - (SELECT count(*) FROM messages INDEXED BY messages_deleted WHERE deleted <> 0) \
-        - (SELECT count(*) FROM forgotten f JOIN messages m ON m.channel = f.channel WHERE m.deleted = 0)";
-    connection.prepare_cached(SQL)?.query_row([], |row| number(row, 0))
 }
 
 fn collect(connection: &Connection, sql: &str, parameters: impl Params) -> rusqlite::Result<Vec<Message>> {

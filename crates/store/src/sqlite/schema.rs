@@ -1,8 +1,9 @@
 //! The shape of the database and how it came about: one migration per version, none ever changed after it was released.
 //!
-//! What costs where: a message is one row and, as a rule, three index entries: its id (rising, so always at the right edge), its
-//! position in the channel, and its idempotency key. The thread index holds replies only. Everything else
-//! (search, clearing away) is put off to [`super::index`].
+//! What costs where: every page that a commit changes is written to the log, so what counts is how many pages a message
+//! touches. A message is one row and two index entries: its id (rising, so the pages at the right edge serve a whole batch)
+//! and its position in the channel. The thread index holds replies only. Idempotency keys are random and would touch a page
+//! each, so they are filed later and sorted ([`super::keys`]); search and clearing away wait as well ([`super::index`]).
 
 use std::io::Read;
 use std::path::Path;
@@ -47,8 +48,9 @@ CREATE TABLE messages (
 CREATE UNIQUE INDEX messages_id ON messages (id);
 CREATE UNIQUE INDEX messages_seq ON messages (channel, seq);
 CREATE INDEX messages_thread ON messages (thread, seq) WHERE thread IS NOT NULL;
-CREATE INDEX messages_key ON messages (sender, key) WHERE key IS NOT NULL;
-CREATE INDEX messages_deleted ON messages (channel) WHERE deleted <> 0;
+
+-- Idempotency keys by their hash; filled some time after the messages, see `keys.rs`.
+CREATE TABLE keys (hash INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (hash, n)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE changes (
     channel BLOB NOT NULL,
@@ -88,7 +90,11 @@ CREATE VIRTUAL TABLE search USING fts5 (
 CREATE TABLE touched (n INTEGER PRIMARY KEY) STRICT;
 
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO meta (name, value) VALUES ('indexed', 0);
+INSERT INTO meta (name, value) VALUES
+    ('indexed', 0), -- the search index holds all messages up to this n
+    ('counted', 0), -- how many of them were not deleted when they or their change were put into the index
+    ('filed', 0),   -- the table of keys holds the keys of all messages up to this n
+    ('highest', 0); -- no message gets this n or a smaller one any more
 ";
 
 /// Refuses a database of a newer version by its file header alone, before SQLite opens (and thereby touches) anything.
