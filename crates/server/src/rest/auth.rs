@@ -1,0 +1,186 @@
+//! Accounts: registering, logging in and out.
+
+use std::sync::Arc;
+
+use folkmoot_core::command::{Command, Register, Registration, Reply};
+use folkmoot_core::decide::check_password;
+use folkmoot_core::ids::*;
+use folkmoot_core::model::*;
+use folkmoot_core::{Actor, Code, State, refusal};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use axum::extract::State as AppState;
+
+use super::error::ApiError;
+use super::extract::{Address, Body, Caller};
+use super::reply::{self, Answer, Done};
+use crate::app::App;
+use crate::config;
+
+#[derive(Deserialize, ToSchema)]
+pub struct RegisterBody {
+    #[schema(example = "ann@example.org")]
+    email: String,
+    /// At least 8 characters.
+    password: String,
+    #[schema(example = "ann")]
+    name: String,
+    /// Left out, the workspace is named after its owner.
+    workspace_name: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Session<'a> {
+    /// Good for 24 hours as `Authorization: Bearer …`.
+    token: String,
+    #[schema(value_type = String)]
+    member_id: MemberId,
+    #[schema(value_type = String)]
+    workspace_id: WorkspaceId,
+    name: &'a str,
+    workspace: Option<WorkspaceRef<'a>>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct WorkspaceRef<'a> {
+    #[schema(value_type = String)]
+    id: WorkspaceId,
+    name: &'a str,
+    slug: &'a str,
+}
+
+impl<'a> Session<'a> {
+    fn new(app: &App, member: &'a Member, workspace: Option<&'a Workspace>) -> Self {
+        Self {
+            token: app.auth().issue_token(member, app.now()),
+            member_id: member.id,
+            workspace_id: member.workspace,
+            name: &member.name,
+            workspace: workspace.map(|it| WorkspaceRef { id: it.id, name: &it.name, slug: &it.slug }),
+        }
+    }
+}
+
+/// Make an account with a workspace of its own.
+///
+/// Whether that is possible is the operator's choice (`server.registration`): only the first account, anybody, or nobody.
+#[utoipa::path(post, path = "/v1/auth/register", tag = "auth", security(()), request_body = RegisterBody,
+    responses((status = 201, body = Session<'static>)))]
+pub async fn register(
+    AppState(app): AppState<App>,
+    Address(address): Address,
+    Body(body): Body<RegisterBody>,
+) -> Answer {
+    app.limits().check_login(&body.email, address)?;
+    check_password(&body.password)?;
+    let command = Command::Register(Register {
+        policy: policy(app.config().server.registration),
+        password_hash: app.auth().hash_password(body.password).await?,
+        workspace_name: body.workspace_name,
+        email: body.email.clone(),
+        name: body.name,
+    });
+    match app.execute(Actor::nobody(Door::Rest), command).await {
+        Ok(Reply::Registered { member, workspace }) => reply::created(&Session::new(&app, &member, Some(&workspace))),
+        Ok(_) => Err(super::unexpected()),
+        Err(refused) => {
+            // Each attempt costs a password hash, so a closed door is not knocked at forever.
+            if refused.code == Code::Forbidden {
+                app.limits().login_failed(&body.email, address);
+            }
+            Err(refused.into())
+        }
+    }
+}
+
+fn policy(registration: config::Registration) -> Registration {
+    match registration {
+        config::Registration::First => Registration::First,
+        config::Registration::Open => Registration::Open,
+        config::Registration::Closed => Registration::Closed,
+    }
+}
+
+/// Either `email` or `name`.
+#[derive(Deserialize, ToSchema)]
+pub struct LoginBody {
+    #[schema(example = "ann@example.org")]
+    email: Option<String>,
+    /// The name in the workspace; `name@slug` when several workspaces have somebody of that name.
+    #[serde(alias = "username")]
+    name: Option<String>,
+    password: String,
+}
+
+/// Log in with an email address or a name.
+///
+/// Failures are limited per account and per address; a refusal by that limit is a 429 with `Retry-After`.
+#[utoipa::path(post, path = "/v1/auth/login", tag = "auth", security(()), request_body = LoginBody,
+    responses((status = 200, body = Session<'static>)))]
+pub async fn login(AppState(app): AppState<App>, Address(address): Address, Body(body): Body<LoginBody>) -> Answer {
+    let login = body.email.filter(|text| !text.is_empty()).or(body.name).unwrap_or_default();
+    if login.trim().is_empty() {
+        return Err(ApiError::bad_request("email or name is required"));
+    }
+    let member = app.with_state(|state| account(state, &login));
+    // One account has one limit, whichever of its names is tried.
+    let account = member.as_ref().map_or_else(|| login.clone(), |member| member.id.to_string());
+    app.limits().check_login(&account, address)?;
+    let hash = member.as_ref().and_then(|member| member.secrets.password_hash.clone());
+    let proven = app.auth().verify_password(hash, body.password).await;
+    let Some(member) = member.filter(|_| proven) else {
+        app.limits().login_failed(&account, address);
+        return Err(refusal::INVALID_CREDENTIALS.into());
+    };
+    let workspace = app.with_state(|state| state.workspace(member.workspace).cloned());
+    reply::ok(&Session::new(&app, &member, workspace.as_ref()))
+}
+
+/// The one account that is meant. A name that several workspaces have means nobody: it takes `name@slug`.
+fn account(state: &State, login: &str) -> Option<Arc<Member>> {
+    if let Some(member) = state.member_by_email(login) {
+        return Some(Arc::clone(member));
+    }
+    match state.members_called(login)[..] {
+        [member] => Some(Arc::clone(member)),
+        _ => None,
+    }
+}
+
+/// End this session: its token stops working. An API key is not a session and stays.
+#[utoipa::path(post, path = "/v1/auth/logout", tag = "auth", responses((status = 200, body = Done)))]
+pub async fn logout(caller: Caller) -> Answer {
+    if let Some(token) = caller.token.clone() {
+        caller.execute(Command::SignOut { jti: token.jti, expires_at: token.expires_at }).await?;
+    }
+    reply::done()
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Provider {
+    #[schema(example = "password")]
+    id: &'static str,
+    name: &'static str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Who may register: `first`, `open` or `closed`.
+    #[schema(value_type = String)]
+    registration: config::Registration,
+    /// Whether nobody has an account yet.
+    first_account: bool,
+}
+
+/// The ways to log in.
+#[utoipa::path(get, path = "/v1/auth/providers", tag = "auth", security(()),
+    responses((status = 200, body = [Provider])))]
+pub async fn providers(AppState(app): AppState<App>) -> Answer {
+    let password = Provider {
+        id: "password",
+        name: "Email or name, and password",
+        kind: "password",
+        registration: app.config().server.registration,
+        first_account: app.with_state(State::is_empty),
+    };
+    reply::ok(&[password])
+}
