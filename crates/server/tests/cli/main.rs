@@ -1,5 +1,6 @@
 //! The built binary on the command line.
 
 mod alone;
+mod readme;
 mod support;
 mod with_hub;
