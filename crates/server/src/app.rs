@@ -194,8 +194,9 @@ impl App {
     /// Starts the task of a new connection.
     pub fn serve_connection(&self, protocol: &'static dyn Protocol, stream: TcpStream, already_read: Bytes) {
         let id = ConnectionId(self.0.next_connection.fetch_add(1, Ordering::Relaxed));
-        let connection = Arc::new(Connection::new(id, protocol, stream));
-        tokio::spawn(ws::run::run(self.clone(), connection, already_read));
+        let (reading, writing) = stream.into_split();
+        let connection = Arc::new(Connection::new(id, protocol, writing));
+        tokio::spawn(ws::run::run(self.clone(), connection, reading, already_read));
     }
 
     /// A web page may connect only from this hub's own address or one the configuration names.

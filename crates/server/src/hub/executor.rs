@@ -83,14 +83,10 @@ impl Executor {
     pub fn run(mut self) {
         let mut jobs = Vec::new();
         while !self.stopping {
-            self.mailbox.take(&mut jobs, self.next_chore());
-            if let Some((count, pause)) = self.pace.gather(&jobs, Instant::now()) {
-                // `gather` sleeps on what arrives beyond the batch already taken.
+            if let Some((count, pause)) = self.pace.patience() {
                 self.mailbox.gather(count, pause);
-                let mut more = Vec::new();
-                self.mailbox.take(&mut more, Some(Instant::now()));
-                jobs.append(&mut more);
             }
+            self.mailbox.take(&mut jobs, self.next_chore());
             if !jobs.is_empty() {
                 self.work_off(&mut jobs);
             }
@@ -102,6 +98,7 @@ impl Executor {
 
     fn work_off(&mut self, jobs: &mut Vec<Job>) {
         self.metrics.batch.observe(jobs.len() as f64);
+        self.pace.follow(jobs, Instant::now());
         let mut catch_ups = Vec::new();
         let decided = self.decide_and_commit(jobs.drain(..), &mut catch_ups);
         let state = Arc::clone(&self.state);

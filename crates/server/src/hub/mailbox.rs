@@ -39,13 +39,13 @@ impl Mailbox {
         true
     }
 
-    /// Moves all that waits into `batch`, sleeping until something does or the time has come.
+    /// Moves all that waits into `batch`, sleeping until at least one job waits or the time has come.
     pub fn take(&self, batch: &mut Vec<Job>, until: Option<Instant>) {
         let mut waiting = self.sleep(1, until);
         std::mem::swap(&mut waiting.jobs, batch);
     }
 
-    /// Sleeps until `count` jobs wait or the pause is over.
+    /// Sleeps until `count` jobs wait or the pause is over: nobody wakes the executor for fewer.
     pub fn gather(&self, count: usize, pause: Duration) {
         drop(self.sleep(count, Some(Instant::now() + pause)));
     }

@@ -35,16 +35,17 @@ impl Pace {
         now.duration_since(self.last_job) >= long
     }
 
-    /// Takes note of a batch; says how many more jobs to wait for, and how long at most.
-    pub fn gather(&mut self, batch: &[Job], now: Instant) -> Option<(usize, Duration)> {
-        if batch.is_empty() {
-            return None;
-        }
+    /// Takes note of who spoke.
+    pub fn follow(&mut self, batch: &[Job], now: Instant) {
         self.last_job = now;
         let speakers = batch.iter().filter(|job| matches!(job.work, Work::Decide(_))).map(|job| job.actor.member);
         self.note(speakers, now);
+    }
+
+    /// How many jobs to wait for before the next batch, and how long at most; none when everybody is served at once.
+    pub fn patience(&self) -> Option<(usize, Duration)> {
         let expected = self.expected();
-        (batch.len() < expected).then(|| (expected - batch.len(), PATIENCE))
+        (expected > 1).then_some((expected, PATIENCE))
     }
 
     fn note(&mut self, speakers: impl Iterator<Item = MemberId>, now: Instant) {

@@ -10,7 +10,7 @@ use folkmoot_core::ids::{ChannelId, ConnectionId, MemberId};
 use folkmoot_core::Millis;
 use folkmoot_doors::Protocol;
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 
 use super::frame;
@@ -51,7 +51,7 @@ impl Chunk {
 pub struct Connection {
     pub id: ConnectionId,
     pub protocol: &'static dyn Protocol,
-    stream: TcpStream,
+    socket: OwnedWriteHalf,
     outbox: Mutex<Outbox>,
     in_flight: AtomicUsize,
     /// Wakes the connection's task: the socket is full, the connection is closing, or reading may go on.
@@ -96,13 +96,14 @@ pub enum Queued {
 }
 
 impl Connection {
-    pub fn new(id: ConnectionId, protocol: &'static dyn Protocol, stream: TcpStream) -> Self {
+    pub fn new(id: ConnectionId, protocol: &'static dyn Protocol, socket: OwnedWriteHalf) -> Self {
         let attention = Notify::new();
-        Self { id, protocol, stream, outbox: Mutex::default(), in_flight: AtomicUsize::new(0), attention }
+        Self { id, protocol, socket, outbox: Mutex::default(), in_flight: AtomicUsize::new(0), attention }
     }
 
-    pub fn stream(&self) -> &TcpStream {
-        &self.stream
+    /// Waits until the socket takes more.
+    pub async fn writable(&self) -> io::Result<()> {
+        self.socket.writable().await
     }
 
     /// Adds to the queue; [`Connection::flush`] writes it.
@@ -212,13 +213,13 @@ impl Connection {
     fn write_once(&self, outbox: &Outbox) -> io::Result<usize> {
         let first = &outbox.queue[0].bytes[outbox.written..];
         if outbox.queue.len() == 1 {
-            return self.stream.try_write(first);
+            return self.socket.try_write(first);
         }
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
         slices[0] = IoSlice::new(first);
         let rest = outbox.queue.iter().skip(1);
         let filled = slices[1..].iter_mut().zip(rest).map(|(slice, chunk)| *slice = IoSlice::new(&chunk.bytes)).count();
-        self.stream.try_write_vectored(&slices[..=filled])
+        self.socket.try_write_vectored(&slices[..=filled])
     }
 
     fn lag_notice(&self, lag: &Lag) -> Option<Chunk> {

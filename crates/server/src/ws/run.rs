@@ -1,13 +1,18 @@
 //! The task of one connection: reads frames, drives the session, and writes only what the socket could not take at once.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
 use std::io::{self, Read, Write};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use folkmoot_core::Actor;
 use folkmoot_doors::{Ask, Session, Step, Ticket};
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::{Instant, sleep_until};
 use tungstenite::error::{CapacityError, Error};
 use tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
@@ -29,7 +34,7 @@ thread_local! {
 }
 
 /// Serves a connection until it ends, and tells the hub that it ended.
-pub async fn run(app: App, connection: Arc<Connection>, already_read: Bytes) {
+pub async fn run(app: App, connection: Arc<Connection>, mut socket: OwnedReadHalf, already_read: Bytes) {
     let session = connection.protocol.open(app.now());
     let limit = connection.protocol.limits().frame_bytes;
     let config = WebSocketConfig::default()
@@ -47,7 +52,7 @@ pub async fn run(app: App, connection: Arc<Connection>, already_read: Bytes) {
         let incoming = driver.decode(&already_read);
         driver.handle(incoming).await;
     }
-    driver.serve().await;
+    driver.serve(&mut socket).await;
     driver.connection.abandon();
     if let Some(member) = driver.session.member() {
         let actor = Actor::connected(member, driver.connection.protocol.door(), driver.connection.id);
@@ -73,19 +78,18 @@ enum Incoming {
 }
 
 impl Driver {
-    async fn serve(&mut self) {
+    async fn serve(&mut self, socket: &mut OwnedReadHalf) {
         let timer = sleep_until(self.next_deadline());
         tokio::pin!(timer);
         loop {
             let connection = Arc::clone(&self.connection);
             let blocked = connection.blocked_since().is_some();
             tokio::select! {
-                ready = connection.stream().readable(), if connection.may_read() => {
-                    if ready.is_err() || !self.read().await {
-                        return;
-                    }
-                }
-                ready = connection.stream().writable(), if blocked => {
+                read = poll_fn(|context| self.poll_read(socket, context)), if connection.may_read() => match read {
+                    Some(incoming) => self.handle(incoming).await,
+                    None => return,
+                },
+                ready = connection.writable(), if blocked => {
                     if ready.is_err() {
                         return;
                     }
@@ -137,22 +141,16 @@ impl Driver {
         }
     }
 
-    /// Reads what is there; false when the connection is at its end.
-    async fn read(&mut self) -> bool {
-        let connection = Arc::clone(&self.connection);
-        let read = SCRATCH.with_borrow_mut(|scratch| match connection.stream().try_read(scratch) {
-            Ok(0) => Err(false),
-            Ok(count) => Ok(self.decode(&scratch[..count])),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(true),
-            Err(_) => Err(false),
-        });
-        match read {
-            Ok(incoming) => {
-                self.handle(incoming).await;
-                true
+    /// Reads what is there, into the thread's buffer, and takes the frames out of it; none at the end of the connection.
+    fn poll_read(&mut self, socket: &mut OwnedReadHalf, context: &mut Context<'_>) -> Poll<Option<Vec<Incoming>>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            match Pin::new(socket).poll_read(context, &mut buffer) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => Poll::Ready(Some(self.decode(buffer.filled()))),
+                Poll::Ready(_) => Poll::Ready(None),
             }
-            Err(goes_on) => goes_on,
-        }
+        })
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Vec<Incoming> {
