@@ -1,8 +1,9 @@
 //! The hub under test: its process, and the accounts and channels a scenario needs, made over REST.
 
+use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +13,8 @@ use crate::http::Client;
 use crate::process::{Managed, SERVER_CORE};
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
+/// The hub logs as it does by default, because that is part of what it costs.
+const LOG: &str = "hub.log";
 const PASSWORD: &str = "correct horse battery staple";
 
 pub struct Hub {
@@ -46,7 +49,7 @@ impl Hub {
         let mut hub = Self { process, address, ready_after: Duration::ZERO, rest: Client::new(address) };
         while !hub.is_ready() {
             if hub.process.has_ended() {
-                bail!("`moot serve` ended before it was ready; its log is above");
+                bail!("`moot serve` ended before it was ready:\n{}", last_lines(&data_dir.join(LOG)));
             }
             if start.elapsed() > READY_WITHIN {
                 bail!("`moot serve` was not ready within {READY_WITHIN:?}");
@@ -118,9 +121,8 @@ fn command(moot: &Path, data_dir: &Path, address: SocketAddr) -> Result<Command>
         .arg("--listen")
         .arg(address.to_string())
         .env("HOME", &home)
-        .env("RUST_LOG", "warn")
         .current_dir(&home)
-        .stderr(Stdio::inherit());
+        .stderr(File::options().create(true).append(true).open(data_dir.join(LOG))?);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("MOOT_") || name.starts_with("XDG_") {
@@ -128,6 +130,12 @@ fn command(moot: &Path, data_dir: &Path, address: SocketAddr) -> Result<Command>
         }
     }
     Ok(command)
+}
+
+fn last_lines(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(10)..].join("\n")
 }
 
 /// Asks the kernel for a port; between this and the hub's own bind nobody else on the machine is likely to take it.

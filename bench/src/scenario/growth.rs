@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use serde_json::Value;
 
 use super::{Suite, Target, rooms, startup};
 use crate::hub::{Hub, Member};
@@ -17,6 +18,7 @@ const LARGE_QUICK: u64 = 100_000;
 const CHANNELS: usize = 4;
 const FILL_IN_FLIGHT: u64 = 64;
 const REQUESTS: usize = 400;
+const PAGE: usize = 50;
 
 /// What is compared between the two sizes.
 struct Probe {
@@ -77,15 +79,43 @@ fn probe(
         |messages| Drive { pace: Pace::ClosedLoop, seconds: 30.0, messages: Some(messages), rooms: Some(1) };
     target.load.drive(closed_loop(200))?;
     let sends = target.load.drive(closed_loop(if suite.quick { 1_000 } else { 5_000 }))?;
-    let page = format!("/v1/channels/{channel}/messages?limit=50");
+    let page = format!("/v1/channels/{channel}/messages?limit={PAGE}");
     let middle = size / CHANNELS as u64 / 2;
     Ok(Probe {
         send_ms: sends.ack.p50_us / 1e3,
         send_cpu_ms: sends.server_cpu_s * 1e3 / sends.sent as f64,
-        newest_ms: get_ms(hub, &page, reader)?,
-        middle_ms: get_ms(hub, &format!("{page}&before={middle}"), reader)?,
-        unread_ms: get_ms(hub, "/v1/users/me/unread", reader)?,
+        newest_ms: page_ms(hub, &page, reader)?,
+        middle_ms: page_ms(hub, &format!("{page}&before={middle}"), reader)?,
+        unread_ms: unread_ms(hub, reader, size)?,
     })
+}
+
+/// A page that is not full would be measured too fast.
+fn page_ms(hub: &mut Hub, path: &str, reader: &Member) -> Result<f64> {
+    let page = hub.rest.get(path, &reader.token)?;
+    match page.as_array().map(Vec::len) {
+        Some(PAGE) => get_ms(hub, path, reader),
+        _ => bail!("GET {path} did not answer {PAGE} messages"),
+    }
+}
+
+/// The reader has read nothing, so the answer must name at least the number of messages.
+fn unread_ms(hub: &mut Hub, reader: &Member, size: u64) -> Result<f64> {
+    const PATH: &str = "/v1/users/me/unread";
+    let answer = hub.rest.get(PATH, &reader.token)?;
+    if largest_number(&answer) < size {
+        bail!("GET {PATH} counts fewer than {size} unread messages: {answer}");
+    }
+    get_ms(hub, PATH, reader)
+}
+
+fn largest_number(value: &Value) -> u64 {
+    match value {
+        Value::Number(number) => number.as_u64().unwrap_or(0),
+        Value::Array(items) => items.iter().map(largest_number).max().unwrap_or(0),
+        Value::Object(fields) => fields.values().map(largest_number).max().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 /// The median time of a request on a kept-alive connection.
