@@ -19,7 +19,7 @@ pub fn restore(source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreE
     let _lock = take_folder(data_dir)?;
     if !force && data_dir.join(DATABASE).exists() {
         return Err(StoreError::Other(format!(
-            "there is a hub in `{}` already\nhint: force the restore to replace it",
+            "there is a hub in `{}` already\nhint: use `--force` to replace it",
             data_dir.display()
         )));
     }
@@ -55,7 +55,8 @@ fn unpack(archive: File, source: &Path, folder: &Path) -> Result<(), StoreError>
         let mut entry = entry.map_err(with_file("read", source))?;
         let name = entry.path().map_err(with_file("read", source))?.into_owned();
         let kind = entry.header().entry_type();
-        if !is_known(&name) || !(kind.is_file() || kind.is_dir()) {
+        let is_folder = kind.is_dir() && name.starts_with(FILES);
+        if !is_known(&name) || !(kind.is_file() || is_folder) {
             return Err(StoreError::Other(format!(
                 "`{}` is not a backup of a hub: it holds `{}`",
                 source.display(),

@@ -12,6 +12,7 @@ pub(crate) mod schema;
 mod search;
 #[cfg(test)]
 mod tests;
+mod words;
 mod write;
 
 use std::fs::{File, TryLockError};

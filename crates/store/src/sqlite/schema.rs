@@ -99,11 +99,12 @@ INSERT INTO meta (name, value) VALUES
 
 /// Refuses a database of a newer version by its file header alone, before SQLite opens (and thereby touches) anything.
 pub fn refuse_newer_file(path: &Path) -> Result<(), StoreError> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
     const USER_VERSION: std::ops::Range<usize> = 60..64;
     let mut header = [0; 64];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    if read.is_err() {
-        // Missing, or empty: SQLite will make it, or say what is wrong with it.
+    if read.is_err() || !header.starts_with(MAGIC) {
+        // Missing, empty, or something else: SQLite will make it, or say what is wrong with it.
         return Ok(());
     }
     let version = header[USER_VERSION].iter().fold(0, |number, byte| number << 8 | u32::from(*byte));

@@ -12,13 +12,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::index::channel_word;
 use super::rows::{self, limit, select_messages};
+use super::words::quoted;
 
 /// How many matches are walked before the query is narrowed.
 const WALK: usize = 5_000;
 /// How many channels go into one narrowed query.
 const GROUP: usize = 64;
-/// More words than this narrow nothing down any further.
-const MOST_WORDS: usize = 64;
 
 pub fn search(
     connection: &Connection,
@@ -100,16 +99,4 @@ fn narrow(
 fn message(connection: &Connection, n: i64) -> rusqlite::Result<Option<Message>> {
     const SQL: &str = select_messages!("FROM live m WHERE m.n = ?1 AND m.deleted = 0");
     connection.prepare_cached(SQL)?.query_row([n], rows::message).optional()
-}
-
-/// Each word as a quoted string of the query language, in which nothing but a quote has a meaning.
-fn quoted(words: &str) -> Vec<String> {
-    let mut known = HashSet::new();
-    let words = words.split(|letter: char| letter.is_whitespace() || letter == '\0');
-    // What has no letter or digit is no word to the index either, and would match nothing.
-    words
-        .filter(|word| word.chars().any(char::is_alphanumeric) && known.insert(*word))
-        .take(MOST_WORDS)
-        .map(|word| format!("\"{}\"", word.replace('"', "\"\"")))
-        .collect()
 }
