@@ -140,7 +140,7 @@ impl Store for Sqlite {
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>, StoreError> {
-        Ok(Box::new(View(Writing::begin(&self.connection, &mut self.keys)?)))
+        Ok(Box::new(View(Writing::new(&self.connection, &mut self.keys))))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
@@ -151,7 +151,8 @@ impl Store for Sqlite {
         if !index::is_behind(&self.connection)? {
             return Ok(false);
         }
-        let mut writing = Writing::begin(&self.connection, &mut self.keys)?;
+        let mut writing = Writing::new(&self.connection, &mut self.keys);
+        writing.begin()?;
         let more = index::catch_up(&self.connection, at_most)?;
         writing.commit()?;
         Ok(more)
@@ -164,7 +165,8 @@ impl Sqlite {
         if !self.keys.has_unfiled() {
             return Ok(());
         }
-        let mut writing = Writing::begin(&self.connection, &mut self.keys)?;
+        let mut writing = Writing::new(&self.connection, &mut self.keys);
+        writing.begin()?;
         writing.keys.file_all(writing.connection)?;
         writing.commit()
     }
@@ -177,26 +179,35 @@ impl Drop for Sqlite {
     }
 }
 
-/// An open transaction of the writer; undone when it goes away without a commit.
+/// A transaction of the writer; undone when it goes away without a commit.
+///
+/// SQLite hears of it at the first write: what is only looked up costs no lock, and nobody else writes in between.
 struct Writing<'a> {
     connection: &'a Connection,
     keys: &'a mut Keys,
+    is_open: bool,
     /// An event was written in part: committing the rest would store half of it.
     is_broken: bool,
-    is_open: bool,
 }
 
 impl<'a> Writing<'a> {
-    fn begin(connection: &'a Connection, keys: &'a mut Keys) -> rusqlite::Result<Self> {
-        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        Ok(Self { connection, keys, is_broken: false, is_open: true })
+    fn new(connection: &'a Connection, keys: &'a mut Keys) -> Self {
+        Self { connection, keys, is_open: false, is_broken: false }
+    }
+
+    fn begin(&mut self) -> rusqlite::Result<()> {
+        if !self.is_open {
+            self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            self.is_open = true;
+        }
+        Ok(())
     }
 
     fn append(&mut self, event: &Event) -> rusqlite::Result<()> {
         let mut outcome = Ok(());
         event.each_write(|write| {
             if outcome.is_ok() {
-                outcome = write::carry_out(self.connection, self.keys, &write);
+                outcome = self.begin().and_then(|()| write::carry_out(self.connection, self.keys, &write));
             }
         });
         self.is_broken |= outcome.is_err();
@@ -207,10 +218,12 @@ impl<'a> Writing<'a> {
         if self.is_broken {
             return Err(StoreError::Other("an event could not be stored, so nothing of its transaction was".into()));
         }
-        self.keys.before_commit(self.connection)?;
-        self.connection.prepare_cached("COMMIT")?.execute([])?;
-        self.is_open = false;
-        self.keys.committed();
+        if self.is_open {
+            self.keys.before_commit(self.connection)?;
+            self.connection.prepare_cached("COMMIT")?.execute([])?;
+            self.is_open = false;
+            self.keys.committed();
+        }
         Ok(())
     }
 }
