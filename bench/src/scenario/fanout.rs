@@ -66,6 +66,7 @@ fn paced(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option<&m
             .against(last(&reports[1]))
             .peer(reports.get(2).map(|reports| last(reports))),
     );
+    suite.doubt_below_limit("fan-out at 50/s", cpu_per_million(&reports[0]), cpu_per_million(&reports[1]));
     Ok(())
 }
 

@@ -62,6 +62,16 @@ impl Suite {
         self.notes.push(note);
     }
 
+    /// Nothing can be cheaper than the limit. A hub that seems to be was late, so that it could write
+    /// several messages at once where the plain bare server writes each alone.
+    pub fn doubt_below_limit(&mut self, what: &str, hub: f64, bare: f64) {
+        if hub < bare {
+            self.note(format!(
+                "{what}: the hub used less CPU than the bare server, which cannot be; something else kept the cores busy, measure again on a quiet machine"
+            ));
+        }
+    }
+
     /// An empty folder for one hub or one database.
     pub fn folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.scratch.join(name);

@@ -66,6 +66,7 @@ fn paced(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option<&m
             .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
             .bar(Bar::RatioAtMost(2.0)),
     );
+    suite.doubt_below_limit("rooms at 1/s", cpu_per_million(&reports[0]), cpu_per_million(&reports[1]));
     Ok(())
 }
 
