@@ -93,7 +93,7 @@ fn people() -> OpenApiRouter<App> {
         .routes(routes!(auth::login))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::providers))
-        .routes(routes!(workspaces::list))
+        .routes(routes!(workspaces::create, workspaces::list))
         .routes(routes!(workspaces::get, workspaces::update, workspaces::delete))
         .routes(routes!(members::add, members::list))
         .routes(routes!(members::get, members::update, members::remove))

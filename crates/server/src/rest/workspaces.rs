@@ -1,15 +1,62 @@
 //! Workspaces. A token belongs to one member, and a member to one workspace.
 
-use folkmoot_core::command::{Command, Reply};
+use folkmoot_core::command::{Command, Register, Registration, Reply};
 use folkmoot_core::ids::*;
-use folkmoot_core::{access, refusal};
+use folkmoot_core::model::Role;
+use folkmoot_core::{Code, Refusal, access, refusal};
 use folkmoot_doors::lark::objects::WorkspaceObject;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::error::ApiError;
 use super::extract::{Body, Caller, Path};
 use super::reply::{self, Answer, Done};
 use super::unexpected;
+use crate::auth::random_hex;
+
+#[derive(Deserialize, ToSchema)]
+pub struct NewWorkspaceBody {
+    name: String,
+}
+
+/// A workspace that was just made, and the caller's way into it.
+#[derive(Serialize, ToSchema)]
+pub struct NewWorkspace<'a> {
+    #[serde(flatten)]
+    workspace: WorkspaceObject<'a>,
+    /// The member of the caller's name who owns it.
+    #[schema(value_type = String)]
+    member_id: MemberId,
+    /// A session of that member, good for 24 hours; later ones come from a login as `name@slug`.
+    token: String,
+}
+
+/// Make another workspace (whoever owns one).
+#[utoipa::path(post, path = "/v1/workspaces", tag = "workspaces", request_body = NewWorkspaceBody,
+    responses((status = 201, body = NewWorkspace<'static>)))]
+pub async fn create(caller: Caller, Body(body): Body<NewWorkspaceBody>) -> Answer {
+    let owner = caller.look(|state, actor| access::member(state, actor).cloned())?;
+    let password_hash = owner.secrets.password_hash.clone().filter(|_| owner.role == Role::Owner);
+    let register = Register {
+        policy: Registration::Open,
+        // An email belongs to one account; the new member logs in by `name@slug` and this one only stands for it.
+        email: format!("{}@{}.invalid", owner.id, random_hex(8)),
+        name: owner.name.clone(),
+        workspace_name: Some(short_name(&body.name)?),
+        password_hash: password_hash
+            .ok_or(Refusal::new(Code::Forbidden, "only the owner of a workspace may make another"))?,
+    };
+    let Reply::Registered { member, workspace } = caller.execute(Command::Register(register)).await? else {
+        return Err(unexpected());
+    };
+    let token = caller.app.auth().issue_token(&member, caller.app.now());
+    reply::created(&NewWorkspace { workspace: (&workspace).into(), member_id: member.id, token })
+}
+
+/// An account that registers may leave the name to the hub; who makes a workspace must give one.
+fn short_name(name: &str) -> Result<String, ApiError> {
+    if name.trim().is_empty() { Err(ApiError::bad_request("name is required")) } else { Ok(name.to_owned()) }
+}
 
 /// The caller's workspace, as a list.
 #[utoipa::path(get, path = "/v1/workspaces", tag = "workspaces",

@@ -247,9 +247,9 @@ mod tests {
             std::fs::write(&path, b"half").unwrap();
             let part = Part(Some(path.clone()));
             if kept {
-                part.keep()
+                part.keep();
             } else {
-                drop(part)
+                drop(part);
             }
             assert_eq!(path.exists(), kept);
         }
