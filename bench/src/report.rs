@@ -12,6 +12,18 @@ pub struct Row {
     against: Option<f64>,
     peer: Option<f64>,
     bar: Option<Bar>,
+    /// Nothing can be below `against`; a smaller number means that the two did not do the same work.
+    floor: bool,
+    /// The measurement itself went wrong, whatever its number.
+    doubted: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Met {
+    Yes,
+    No,
+    /// The number is below what is possible, or the systems did not do the same work: it proves nothing.
+    Doubtful,
 }
 
 /// What the issue asks for.
@@ -25,7 +37,7 @@ pub enum Bar {
 
 impl Row {
     pub fn new(what: impl Into<String>, unit: &'static str, hub: f64) -> Self {
-        Self { what: what.into(), unit, hub, against: None, peer: None, bar: None }
+        Self { what: what.into(), unit, hub, against: None, peer: None, bar: None, floor: false, doubted: false }
     }
 
     pub fn against(mut self, value: f64) -> Self {
@@ -43,18 +55,34 @@ impl Row {
         self
     }
 
+    /// Against the least that any server must do.
+    pub fn against_floor(mut self, value: f64) -> Self {
+        self.floor = true;
+        self.against(value)
+    }
+
+    pub fn doubt_if(mut self, doubted: bool) -> Self {
+        self.doubted |= doubted;
+        self
+    }
+
     fn ratio(&self) -> Option<f64> {
         self.against.map(|against| self.hub / against)
     }
 
     /// A ratio that could not be measured meets nothing.
-    fn met(&self) -> Option<bool> {
+    fn met(&self) -> Option<Met> {
         let ratio = self.ratio().unwrap_or(f64::NAN);
-        self.bar.map(|bar| match bar {
+        let holds = |bar| match bar {
             Bar::RatioAtMost(limit) => ratio <= limit,
             Bar::RatioAtLeast(limit) => ratio >= limit,
             Bar::AtMost(limit) => self.hub <= limit,
             Bar::AtLeast(limit) => self.hub >= limit,
+        };
+        self.bar.map(|bar| match holds(bar) {
+            _ if self.doubted || self.floor && ratio < 1.0 => Met::Doubtful,
+            true => Met::Yes,
+            false => Met::No,
         })
     }
 
@@ -72,12 +100,20 @@ impl Row {
                 None => number(peer),
             }),
             self.bar.map_or_else(String::new, bar_text),
-            self.met().map_or("", |met| if met { "yes" } else { "NO" }).to_owned(),
+            self.met().map_or("", met_text).to_owned(),
         ]
     }
 }
 
 const HEADINGS: [&str; 8] = ["what", "unit", "hub", "against", "ratio", "peer (ratio)", "bar", "met"];
+
+fn met_text(met: Met) -> &'static str {
+    match met {
+        Met::Yes => "yes",
+        Met::No => "NO",
+        Met::Doubtful => "doubtful",
+    }
+}
 
 fn bar_text(bar: Bar) -> String {
     match bar {
@@ -132,15 +168,23 @@ pub fn table(rows: &[Row]) -> String {
     text
 }
 
-/// One sentence on the bars.
+/// What became of the bars: one sentence for those met or missed, one for those that prove nothing.
 pub fn verdict(rows: &[Row]) -> String {
-    let with_bar = rows.iter().filter_map(|row| row.met().map(|met| (row, met))).collect::<Vec<_>>();
-    let missed: Vec<String> =
-        with_bar.iter().filter(|(_, met)| !met).map(|(row, _)| format!("{} ({})", row.what, row.unit)).collect();
-    match missed.as_slice() {
-        [] => format!("All {} bars that were measured are met.", with_bar.len()),
-        _ => format!("{} of {} bars are missed: {}.", missed.len(), with_bar.len(), missed.join("; ")),
+    let named = |wanted: Met| -> Vec<String> {
+        let rows = rows.iter().filter(|row| row.met() == Some(wanted));
+        rows.map(|row| format!("{} ({})", row.what, row.unit)).collect()
+    };
+    let count = rows.iter().filter(|row| row.met().is_some()).count();
+    let (missed, doubtful) = (named(Met::No), named(Met::Doubtful));
+    let mut text = match (missed.as_slice(), doubtful.as_slice()) {
+        ([], []) => format!("All {count} bars that were measured are met."),
+        ([], _) => format!("{} of {count} bars are met, none is missed.", count - doubtful.len()),
+        _ => format!("{} of {count} bars are missed: {}.", missed.len(), missed.join("; ")),
+    };
+    if !doubtful.is_empty() {
+        let _ = write!(text, " Doubtful, see the notes: {}.", doubtful.join("; "));
     }
+    text
 }
 
 /// Everything that goes into `RESULTS.md`.
@@ -190,18 +234,32 @@ mod tests {
     #[test]
     fn bars_are_met_at_their_limit_and_missed_beyond_it() {
         let at = |hub: f64, bar| Row::new("x", "s", hub).against(2.0).bar(bar).met();
-        assert_eq!(at(2.6, Bar::RatioAtMost(1.3)), Some(true));
-        assert_eq!(at(2.7, Bar::RatioAtMost(1.3)), Some(false));
-        assert_eq!(at(1.4, Bar::RatioAtLeast(0.7)), Some(true));
-        assert_eq!(at(1.3, Bar::RatioAtLeast(0.7)), Some(false));
-        assert_eq!(at(8.0, Bar::AtMost(8.0)), Some(true));
-        assert_eq!(at(7.9, Bar::AtLeast(8.0)), Some(false));
+        assert_eq!(at(2.6, Bar::RatioAtMost(1.3)), Some(Met::Yes));
+        assert_eq!(at(2.7, Bar::RatioAtMost(1.3)), Some(Met::No));
+        assert_eq!(at(1.4, Bar::RatioAtLeast(0.7)), Some(Met::Yes));
+        assert_eq!(at(1.3, Bar::RatioAtLeast(0.7)), Some(Met::No));
+        assert_eq!(at(8.0, Bar::AtMost(8.0)), Some(Met::Yes));
+        assert_eq!(at(7.9, Bar::AtLeast(8.0)), Some(Met::No));
     }
 
     #[test]
     fn unmeasured_ratio_meets_no_bar() {
-        assert_eq!(Row::new("x", "s", 1.0).bar(Bar::RatioAtMost(2.0)).met(), Some(false));
+        assert_eq!(Row::new("x", "s", 1.0).bar(Bar::RatioAtMost(2.0)).met(), Some(Met::No));
         assert_eq!(Row::new("x", "s", 1.0).met(), None);
+    }
+
+    #[test]
+    fn ratio_below_the_floor_meets_no_bar_and_is_named() {
+        let row = |hub| Row::new("x", "s", hub).against_floor(2.0).bar(Bar::RatioAtMost(1.3));
+        assert_eq!(row(1.9).met(), Some(Met::Doubtful));
+        assert_eq!(row(2.0).met(), Some(Met::Yes));
+        assert_eq!(row(2.7).met(), Some(Met::No));
+        assert_eq!(row(2.0).doubt_if(true).met(), Some(Met::Doubtful));
+        let text = verdict(&[row(1.9)]);
+        assert!(
+            text.starts_with("0 of 1 bars are met") && text.contains("Doubtful") && text.contains("x (s)"),
+            "{text}"
+        );
     }
 
     #[test]

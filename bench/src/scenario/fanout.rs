@@ -54,18 +54,25 @@ fn paced(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option<&m
     let mut targets = vec![hub, bare];
     targets.extend(peer);
     let reports = interleave(&mut targets, suite.repetitions(), &drive)?;
+    let last = |reports: &[Report]| median_of(reports, |report| report.delivery.p50_us / 1e3);
+    // A server that is still writing when the next message comes may write both at once, and the plain bare
+    // server never does: then the two are not comparable.
+    let late = last(&reports[0]).max(last(&reports[1])) > 1e3 / PER_SECOND;
     suite.rows.push(
         Row::new("fan-out 1 → 1,000 at 50/s", "CPU s per million", cpu_per_million(&reports[0]))
-            .against(cpu_per_million(&reports[1]))
+            .against_floor(cpu_per_million(&reports[1]))
             .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
+            .doubt_if(late)
             .bar(Bar::RatioAtMost(1.3)),
     );
-    let last = |reports: &[Report]| median_of(reports, |report| report.delivery.p50_us / 1e3);
     suite.rows.push(
         Row::new("fan-out 1 → 1,000 at 50/s, until the last has it", "ms, p50", last(&reports[0]))
             .against(last(&reports[1]))
             .peer(reports.get(2).map(|reports| last(reports))),
     );
+    if late {
+        suite.note("fan-out at 50/s: messages were not delivered before the next came, so their CPU is not comparable; measure again on a quiet machine".to_owned());
+    }
     suite.doubt_below_limit("fan-out at 50/s", cpu_per_million(&reports[0]), cpu_per_million(&reports[1]));
     Ok(())
 }
@@ -77,7 +84,7 @@ fn flat_out(suite: &mut Suite, hub: &mut Target, bare: &mut Target, peer: Option
     let reports = interleave(&mut targets, suite.repetitions(), &drive)?;
     suite.rows.push(
         Row::new("fan-out 1 → 1,000 flat out", "CPU s per million", cpu_per_million(&reports[0]))
-            .against(cpu_per_million(&reports[1]))
+            .against_floor(cpu_per_million(&reports[1]))
             .peer(reports.get(2).map(|reports| cpu_per_million(reports)))
             .bar(Bar::RatioAtMost(2.5)),
     );

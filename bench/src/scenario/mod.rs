@@ -62,12 +62,11 @@ impl Suite {
         self.notes.push(note);
     }
 
-    /// Nothing can be cheaper than the limit. A hub that seems to be was late, so that it could write
-    /// several messages at once where the plain bare server writes each alone.
+    /// Nothing can be cheaper than the limit, so a hub that seems to be did other work than the bare server.
     pub fn doubt_below_limit(&mut self, what: &str, hub: f64, bare: f64) {
         if hub < bare {
             self.note(format!(
-                "{what}: the hub used less CPU than the bare server, which cannot be; something else kept the cores busy, measure again on a quiet machine"
+                "{what}: the hub used less CPU than the bare server, so the two did not do the same work; probably it was late and wrote several messages at once, as happens on a busy machine; measure again on a quiet one"
             ));
         }
     }
