@@ -20,7 +20,8 @@ pub struct State {
     keys: HashMap<KeyHash, MemberId>,
     rooms: HashMap<ChannelId, Room>,
     rooms_of: HashMap<MemberId, BTreeSet<ChannelId>>,
-    directs: HashMap<Vec<MemberId>, ChannelId>,
+    /// The direct channels of exactly these members. There can be several: people leave group channels.
+    directs: HashMap<Vec<MemberId>, BTreeSet<ChannelId>>,
     webhooks: HashMap<WebhookId, Webhook>,
     tokens: HashMap<TokenId, Token>,
     revoked: HashMap<String, Millis>,
@@ -139,9 +140,11 @@ impl State {
         self.rooms.get(&channel).and_then(|room| room.members.get(&member))
     }
 
-    /// The direct channel of exactly these members (sorted).
+    /// The direct channel of exactly these members (sorted): for two their own one, never what is left of a group.
     pub fn direct_between(&self, members: &[MemberId]) -> Option<&Room> {
-        self.directs.get(members).and_then(|id| self.rooms.get(id))
+        let kind = if members.len() == 2 { ChannelKind::Dm } else { ChannelKind::GroupDm };
+        let rooms = self.directs.get(members).into_iter().flatten().filter_map(|id| self.rooms.get(id));
+        rooms.into_iter().find(|room| room.channel.kind == kind)
     }
 
     pub fn webhook(&self, id: WebhookId) -> Option<&Webhook> {
@@ -152,10 +155,12 @@ impl State {
         self.webhooks.values().filter(move |webhook| webhook.workspace == workspace)
     }
 
+    /// An invitation that still counts: it ends with its time, and with the member who gave it.
     pub fn provision_token(&self, workspace: WorkspaceId, hash: &KeyHash, now: Millis) -> Option<&Token> {
         self.tokens.values().find(|token| {
             token.workspace == workspace
                 && token.expires_at > now
+                && self.member(token.made_by).is_some()
                 && matches!(&token.purpose, TokenPurpose::Provision(known) if known == hash)
         })
     }
@@ -360,17 +365,13 @@ impl State {
     }
 
     fn put_membership(&mut self, membership: &Membership) {
-        let Some(room) = self.rooms.get_mut(&membership.channel) else { return };
-        if room.channel.kind.is_direct() {
-            let before: Vec<_> = room.members.keys().copied().collect();
-            self.directs.remove(&before);
-        }
+        let id = membership.channel;
+        self.forget_direct(id);
+        let Some(room) = self.rooms.get_mut(&id) else { return };
         room.members.insert(membership.member, membership.clone());
-        if room.channel.kind.is_direct() {
-            self.directs.insert(room.members.keys().copied().collect(), membership.channel);
-        }
-        self.rooms_of.entry(membership.member).or_default().insert(membership.channel);
-        self.moved_reads.remove(&(membership.channel, membership.member));
+        self.note_direct(id);
+        self.rooms_of.entry(membership.member).or_default().insert(id);
+        self.moved_reads.remove(&(id, membership.member));
     }
 
     fn remove_membership(&mut self, membership: &Membership) {
@@ -380,22 +381,44 @@ impl State {
                 self.rooms_of.remove(&membership.member);
             }
         }
+        self.forget_direct(membership.channel);
         if let Some(room) = self.rooms.get_mut(&membership.channel) {
             room.members.remove(&membership.member);
         }
+        self.note_direct(membership.channel);
         self.moved_reads.remove(&(membership.channel, membership.member));
     }
 
     fn remove_channel(&mut self, channel: ChannelId) {
+        self.forget_direct(channel);
         let Some(room) = self.rooms.remove(&channel) else { return };
-        let members: Vec<_> = room.members.keys().copied().collect();
-        self.directs.remove(&members);
-        for member in members {
+        for member in room.members.into_keys() {
             if let Some(rooms) = self.rooms_of.get_mut(&member) {
                 rooms.remove(&channel);
             }
             self.moved_reads.remove(&(channel, member));
         }
+    }
+
+    /// Makes a direct channel known by its members; [`State::forget_direct`] comes before any change of them.
+    fn note_direct(&mut self, channel: ChannelId) {
+        if let Some(members) = self.direct_key(channel) {
+            self.directs.entry(members).or_default().insert(channel);
+        }
+    }
+
+    fn forget_direct(&mut self, channel: ChannelId) {
+        let Some(members) = self.direct_key(channel) else { return };
+        let Some(channels) = self.directs.get_mut(&members) else { return };
+        channels.remove(&channel);
+        if channels.is_empty() {
+            self.directs.remove(&members);
+        }
+    }
+
+    fn direct_key(&self, channel: ChannelId) -> Option<Vec<MemberId>> {
+        let room = self.rooms.get(&channel).filter(|room| room.channel.kind.is_direct() && !room.members.is_empty())?;
+        Some(room.members.keys().copied().collect())
     }
 
     fn say_presence(&mut self, member: MemberId, presence: Presence) {
@@ -413,12 +436,17 @@ impl State {
     }
 
     fn disconnect(&mut self, member: MemberId, connection: ConnectionId) {
+        self.remove_daemon(connection);
         if let Some(attendance) = self.presence.get_mut(&member) {
             attendance.connections.retain(|known| *known != connection);
-            if attendance.connections.is_empty() {
+            // An agent that a daemon still carries is there, and what it said of itself counts.
+            if attendance.connections.is_empty() && !self.carried.contains_key(&member) {
                 self.presence.remove(&member);
             }
         }
+    }
+
+    fn remove_daemon(&mut self, connection: ConnectionId) {
         if let Some(daemon) = self.daemons.remove(&connection) {
             for agent in &daemon.agents {
                 if self.carried.get(&agent.agent) == Some(&connection) {
@@ -429,13 +457,7 @@ impl State {
     }
 
     fn put_daemon(&mut self, connection: ConnectionId, daemon: Daemon) {
-        if let Some(old) = self.daemons.remove(&connection) {
-            for agent in &old.agents {
-                if self.carried.get(&agent.agent) == Some(&connection) {
-                    self.carried.remove(&agent.agent);
-                }
-            }
-        }
+        self.remove_daemon(connection);
         for agent in &daemon.agents {
             self.carried.insert(agent.agent, connection);
         }
@@ -443,7 +465,7 @@ impl State {
     }
 
     /// The stored part, for comparing two states: who is connected now is not in it.
-    pub fn stored_part(&self) -> impl PartialEq + std::fmt::Debug {
+    pub fn stored_part(&self) -> impl PartialEq + std::fmt::Debug + use<> {
         let sorted = |map: &HashMap<MemberId, Arc<Member>>| {
             map.iter().map(|(id, m)| (*id, (**m).clone())).collect::<BTreeMap<_, _>>()
         };
@@ -456,11 +478,14 @@ impl State {
             .filter(|(_, rooms)| !rooms.is_empty())
             .map(|(id, rooms)| (*id, rooms.clone()))
             .collect();
-        let directs: BTreeMap<_, _> = self.directs.iter().map(|(key, id)| (key.clone(), *id)).collect();
+        let directs: BTreeMap<_, _> = self.directs.iter().map(|(key, ids)| (key.clone(), ids.clone())).collect();
         let webhooks: BTreeMap<_, _> = self.webhooks.iter().map(|(id, webhook)| (*id, webhook.clone())).collect();
         let names: BTreeMap<_, _> = self.names.iter().map(|(key, id)| (key.clone(), *id)).collect();
         let emails: BTreeMap<_, _> = self.emails.iter().map(|(key, id)| (key.clone(), *id)).collect();
+        let keys: BTreeMap<_, _> = self.keys.iter().map(|(hash, id)| (hash.0, *id)).collect();
+        let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
-        (workspaces, sorted(&self.members), names, emails, rooms, rooms_of, directs, webhooks, revoked)
+        let people = (sorted(&self.members), names, emails, keys, tokens, revoked);
+        (workspaces, people, rooms, rooms_of, directs, webhooks)
     }
 }

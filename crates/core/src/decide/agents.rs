@@ -1,12 +1,14 @@
 //! Connections and presence, and the life of an agent: hello, sleep, wake, the daemon that carries it.
 
+use std::sync::Arc;
+
 use super::{Context, Decision, Outcome, attention};
 use crate::command::{DaemonAgent, Reply};
 use crate::event::{Event, WakeReason};
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
-use crate::state::Daemon;
+use crate::state::{Daemon, State};
 use crate::{Actor, access};
 
 pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
@@ -18,6 +20,8 @@ pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
         for old in context.state.connections_of(member.id) {
             events.push(Event::ConnectionReplaced(*old));
             events.push(Event::Disconnected { member: member.id, connection: *old });
+            let lost = reached_only_through(context.state, *old).filter(|agent| agent.id != member.id);
+            events.extend(lost.map(|agent| presence(agent, Presence::Offline)));
         }
     }
     events.push(Event::Connected { member: member.id, connection });
@@ -48,14 +52,18 @@ pub fn disconnect(context: &mut Context<'_>, actor: Actor) -> Outcome {
     if let Some(member) = state.member(actor.member).filter(|_| last && !carried_elsewhere) {
         events.push(presence(member, Presence::Offline));
     }
-    let carried = state.daemon(connection).map_or(&[][..], |daemon| &daemon.agents);
-    for agent in carried.iter().filter_map(|agent| state.member(agent.agent)) {
-        let ours = state.carrier_of(agent.id) == Some(connection);
-        if ours && agent.id != actor.member && state.connections_of(agent.id).is_empty() {
-            events.push(presence(agent, Presence::Offline));
-        }
-    }
+    let lost = reached_only_through(state, connection).filter(|agent| agent.id != actor.member);
+    events.extend(lost.map(|agent| presence(agent, Presence::Offline)));
     Ok(Decision::new(Reply::Done, events))
+}
+
+/// The agents that go offline when this daemon's connection no longer carries them.
+fn reached_only_through(state: &State, connection: ConnectionId) -> impl Iterator<Item = &Arc<Member>> {
+    let carried = state.daemon(connection).map_or(&[][..], |daemon| &daemon.agents);
+    let members = carried.iter().filter_map(|agent| state.member(agent.agent));
+    members.filter(move |agent| {
+        state.carrier_of(agent.id) == Some(connection) && state.connections_of(agent.id).is_empty()
+    })
 }
 
 pub fn set_presence(context: &mut Context<'_>, actor: Actor, wanted: Presence) -> Outcome {
@@ -125,8 +133,13 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
         (context.state.presence_of(member.id) == Presence::Offline).then(|| presence(member, Presence::Online))
     };
     let online: Vec<_> = agents.iter().filter_map(came_online).collect();
+    // The newest list counts: whom it no longer names is not carried any more.
+    let kept = |agent: &&Arc<Member>| agents.iter().any(|known| known.agent == agent.id);
+    let lost = reached_only_through(context.state, connection).filter(|agent| !kept(agent));
+    let offline: Vec<_> = lost.map(|agent| presence(agent, Presence::Offline)).collect();
     let id = daemon.id.clone();
     let mut events = vec![Event::DaemonRegistered { connection, daemon }];
+    events.extend(offline);
     events.extend(online);
     Ok(Decision::new(Reply::Daemon { id, agents }, events).reply_after(0))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Context, Decision, Outcome};
+use super::{Context, Decision, Outcome, messages};
 use crate::command::Reply;
 use crate::event::{CallSignal, Event};
 use crate::ids::*;
@@ -75,6 +75,9 @@ pub fn relay_ice(
     }
     if matches!(call.status, CallStatus::Ended | CallStatus::Missed) {
         return Err(refusal::CALL_OVER);
+    }
+    if !messages::is_readable(&candidate) {
+        return Err(refusal::INVALID_DATA);
     }
     let event = signal(other, CallSignal::Ice { call: id, from: actor.member, candidate });
     Ok(Decision::new(Reply::Done, vec![event]))

@@ -20,6 +20,10 @@ pub fn add(context: &mut Context<'_>, actor: Actor, file: File) -> Outcome {
     if let Some(channel) = file.channel {
         access::room_to_speak(context.state, actor, channel)?;
     }
+    // The id comes with the file: it must not be one under which somebody else's file is known.
+    if context.history.get::<File>(file.id)?.is_some() {
+        return Err(Refusal::conflict("a file with this id exists"));
+    }
     let filename = short_text(&file.filename, "filename", 255)?;
     let file = File { uploaded_by: actor.member, filename, created_at: context.now, ..file };
     Ok(Decision::saved(Reply::File(file.clone()), file))

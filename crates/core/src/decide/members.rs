@@ -228,6 +228,9 @@ pub fn change_password(context: &mut Context<'_>, actor: Actor, password_hash: S
 pub fn sign_out(context: &mut Context<'_>, actor: Actor, jti: String, expires_at: Millis) -> Outcome {
     let member = access::member(context.state, actor)?;
     let (workspace, made_by) = (member.workspace, member.id);
+    if context.state.is_revoked(&jti) {
+        return Ok(Decision::nothing(Reply::Done));
+    }
     let token =
         Token { id: TokenId(context.new_id()), workspace, made_by, purpose: TokenPurpose::Revoked(jti), expires_at };
     // Old entries go when new ones come, so the list stays as long as the tokens live.

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
 use super::{Context, Decision, Outcome, attention, short_text};
 use crate::command::{Reply, Send};
 use crate::event::Event;
@@ -14,6 +17,8 @@ use crate::{Actor, access};
 
 pub const MAX_CONTENT_CHARS: usize = 10_000;
 const MAX_METADATA_BYTES: usize = 16 * 1024;
+/// Common readers take 128 levels; what is told adds a few of its own.
+const MAX_NESTING: usize = 100;
 
 pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     let room = access::room_to_speak(context.state, actor, send.channel)?;
@@ -81,7 +86,7 @@ fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
-type Metadata = Option<Box<serde_json::value::RawValue>>;
+type Metadata = Option<Box<RawValue>>;
 
 fn check_metadata(metadata: Metadata) -> Result<Metadata, Refusal> {
     let Some(raw) = metadata else { return Ok(None) };
@@ -91,8 +96,22 @@ fn check_metadata(metadata: Metadata) -> Result<Metadata, Refusal> {
     }
     match text {
         "null" | "{}" => Ok(None),
-        object if object.starts_with('{') => Ok(Some(raw)),
+        object if object.starts_with('{') && is_readable(&raw) => Ok(Some(raw)),
         _ => Err(Refusal::bad_request("metadata must be an object")),
+    }
+}
+
+/// Whether those it is handed on to can read it: JSON by the letter may still be a number beyond all bounds, half a
+/// character, or brackets without end.
+pub(super) fn is_readable(raw: &RawValue) -> bool {
+    serde_json::from_str::<Value>(raw.get()).is_ok_and(|value| depth(&value) <= MAX_NESTING)
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
     }
 }
 
