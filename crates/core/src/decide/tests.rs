@@ -1,1 +1,26 @@
-//! tests
+//! The rules, one test each, named after the rule; what must fail shares its set-up with what must not.
+
+mod agents;
+mod approvals;
+mod attention;
+mod calls;
+mod catalogue;
+mod channels;
+mod daemons;
+mod direct;
+mod drafts;
+mod files;
+mod inbox;
+mod members;
+mod messages;
+mod presence;
+mod registration;
+mod tasks;
+mod threads;
+mod wakes;
+mod webhooks;
+
+#[path = "../../tests/support/mod.rs"]
+mod support;
+
+use crate as domain;

@@ -1,0 +1,545 @@
+//! Random commands: every kind of them, over what a world holds and over what it does not.
+//!
+//! A command is drawn from a few small numbers, each of which stands for one choice. Whoever shrinks the numbers shrinks the
+//! command: zero is always the plainest choice.
+
+use serde_json::value::RawValue;
+
+use super::domain::command::*;
+use super::domain::ids::*;
+use super::domain::model::*;
+use super::domain::record::Record;
+use super::domain::{Actor, Millis};
+use super::world::{World, key, new_file, new_member};
+
+/// How many numbers a command may take.
+pub const ROLLS: usize = 12;
+/// How many kinds of commands there are; see [`number`].
+pub const KINDS: u16 = 65;
+
+/// A few numbers and what they are worth.
+pub struct Dice {
+    rolls: [u16; ROLLS],
+    next: usize,
+}
+
+impl Dice {
+    pub fn new(rolls: [u16; ROLLS]) -> Self {
+        Self { rolls, next: 0 }
+    }
+
+    /// A number below `sides`.
+    pub fn roll(&mut self, sides: u16) -> u16 {
+        let value = self.rolls.get(self.next).copied().unwrap_or(0);
+        self.next += 1;
+        value % sides.max(1)
+    }
+
+    fn coin(&mut self) -> bool {
+        self.roll(2) == 1
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[usize::from(self.roll(u16::try_from(from.len()).unwrap_or(u16::MAX)))]
+    }
+
+    /// Mostly nothing, otherwise one of these.
+    fn maybe<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+        match self.roll(u16::try_from(from.len() * 5).unwrap_or(u16::MAX)) {
+            number if usize::from(number) < from.len() * 4 => None,
+            number => Some(from[usize::from(number) % from.len()]),
+        }
+    }
+}
+
+/// What a random command may name. Each list ends with something that does not exist.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    pub workspaces: Vec<WorkspaceId>,
+    pub members: Vec<MemberId>,
+    pub channels: Vec<ChannelId>,
+    pub messages: Vec<MessageId>,
+    pub notifications: Vec<NotificationId>,
+    pub drafts: Vec<DraftId>,
+    pub reviews: Vec<ReviewId>,
+    pub tasks: Vec<TaskId>,
+    pub approvals: Vec<ApprovalId>,
+    pub calls: Vec<CallId>,
+    pub webhooks: Vec<WebhookId>,
+    pub files: Vec<FileId>,
+    pub pins: Vec<PinId>,
+    pub items: Vec<ItemId>,
+    /// Names to mention and to take.
+    pub names: Vec<String>,
+    /// Every text carries this, so that it can be found again.
+    pub mark: &'static str,
+    /// For what needs an id of its own.
+    pub fresh: u128,
+    pub now: Millis,
+}
+
+impl Pool {
+    pub fn of(world: &mut World, mark: &'static str) -> Self {
+        let fresh = world.ids.next(world.now);
+        let mut pool = Self { fresh, now: world.now, mark, ..Self::nothing() };
+        for record in world.ledger.all_records() {
+            pool.add(record);
+        }
+        pool.messages.extend(world.ledger.all_messages().map(|message| message.id));
+        pool.end_with_unknowns();
+        pool
+    }
+
+    fn nothing() -> Self {
+        Self {
+            workspaces: Vec::new(),
+            members: Vec::new(),
+            channels: Vec::new(),
+            messages: Vec::new(),
+            notifications: Vec::new(),
+            drafts: Vec::new(),
+            reviews: Vec::new(),
+            tasks: Vec::new(),
+            approvals: Vec::new(),
+            calls: Vec::new(),
+            webhooks: Vec::new(),
+            files: Vec::new(),
+            pins: Vec::new(),
+            items: Vec::new(),
+            names: Vec::new(),
+            mark: "",
+            fresh: 0,
+            now: 0,
+        }
+    }
+
+    fn add(&mut self, record: &Record) {
+        match record {
+            Record::Workspace(workspace) => self.workspaces.push(workspace.id),
+            Record::Member(member) => {
+                self.members.push(member.id);
+                self.names.push(member.name.clone());
+            }
+            Record::Channel(channel) => self.channels.push(channel.id),
+            Record::Notification(notification) => self.notifications.push(notification.id),
+            Record::Draft(draft) => self.drafts.push(draft.id),
+            Record::Review(review) => self.reviews.push(review.id),
+            Record::Task(task) => self.tasks.push(task.id),
+            Record::Approval(approval) => self.approvals.push(approval.id),
+            Record::Call(call) => self.calls.push(call.id),
+            Record::Webhook(webhook) => self.webhooks.push(webhook.id),
+            Record::File(file) => self.files.push(file.id),
+            Record::Pin(pin) => self.pins.push(pin.id),
+            Record::Item(item) => self.items.push(item.id),
+            Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) => {}
+        }
+    }
+
+    fn end_with_unknowns(&mut self) {
+        let unknown = 1;
+        self.workspaces.push(WorkspaceId(unknown));
+        self.members.push(MemberId(unknown));
+        self.channels.push(ChannelId(unknown));
+        self.messages.push(MessageId(unknown));
+        self.notifications.push(NotificationId(unknown));
+        self.drafts.push(DraftId(unknown));
+        self.reviews.push(ReviewId(unknown));
+        self.tasks.push(TaskId(unknown));
+        self.approvals.push(ApprovalId(unknown));
+        self.calls.push(CallId(unknown));
+        self.webhooks.push(WebhookId(unknown));
+        self.files.push(FileId(unknown));
+        self.pins.push(PinId(unknown));
+        self.items.push(ItemId(unknown));
+    }
+
+    /// This member, on its newest connection or without any; now and then a daemon for one of its agents.
+    pub fn actor(&self, world: &World, member: MemberId, dice: &mut Dice) -> Actor {
+        let connection = world.state.connections_of(member).last().copied();
+        let carried = connection.and_then(|connection| world.state.daemon(connection));
+        let agent = carried.and_then(|daemon| daemon.agents.first()).map(|agent| agent.agent);
+        match dice.roll(8) {
+            6 => Actor { on_behalf: agent, connection, ..Actor::new(member, Door::Lark) },
+            7 => Actor::new(member, Door::Rest),
+            _ => Actor { connection, ..Actor::new(member, Door::Lark) },
+        }
+    }
+
+    pub fn command(&self, dice: &mut Dice) -> Command {
+        // Talk is what a hub mostly hears.
+        match dice.roll(KINDS + 20) {
+            kind @ 0..11 => self.account(kind, dice),
+            kind @ 11..21 => self.agent(kind, dice),
+            kind @ 21..30 => self.channel(kind, dice),
+            kind @ 30..36 => self.message(kind, dice),
+            kind @ 36..50 => self.agent_experience(kind, dice),
+            kind @ 50..56 => self.question(kind, dice),
+            kind @ 56..60 => self.call(kind, dice),
+            kind @ 60..65 => self.keeping(kind, dice),
+            _ => self.send(dice),
+        }
+    }
+
+    fn account(&self, kind: u16, dice: &mut Dice) -> Command {
+        let workspace = dice.pick(&self.workspaces);
+        let member = dice.pick(&self.members);
+        // Keys have 256 random bits: no two are alike.
+        let mut key_hash = key(0);
+        key_hash.0[..16].copy_from_slice(&self.fresh.to_be_bytes());
+        let provision = key(dice.roll(5) as u8);
+        match kind {
+            0 => Command::Register(Register {
+                policy: dice.pick(&[Registration::First, Registration::Open, Registration::Closed]),
+                email: self.email(dice),
+                name: self.name(dice),
+                workspace_name: dice.coin().then(|| self.name(dice)),
+                password_hash: self.text(dice),
+            }),
+            1 => Command::UpdateWorkspace {
+                workspace,
+                name: dice.coin().then(|| self.name(dice)),
+                slug: dice.coin().then(|| self.name(dice)),
+            },
+            2 => Command::DeleteWorkspace { workspace },
+            3 => Command::AddMember(AddMember {
+                role: dice.maybe(&[Role::Member, Role::Admin, Role::Owner]),
+                email: dice.coin().then(|| self.email(dice)),
+                key_hash: dice.coin().then_some(key_hash),
+                ..new_member(workspace, dice.pick(&[MemberKind::Human, MemberKind::Agent]), &self.name(dice))
+            }),
+            4 => Command::UpdateMember(UpdateMember {
+                member,
+                role: dice.maybe(&[Role::Member, Role::Admin, Role::Owner]),
+                name: dice.coin().then(|| self.name(dice)),
+                email: dice.coin().then(|| self.email(dice)),
+                avatar: dice.maybe(&self.files),
+                nick: dice.coin().then(|| self.text(dice)),
+                role_card: dice.coin().then(|| self.role_card(dice)),
+            }),
+            5 => Command::RemoveMember { member },
+            6 => Command::ReplaceKey { member, key_hash },
+            7 => Command::ChangePassword { password_hash: self.text(dice) },
+            8 => {
+                // A session is named once and ends when it ends, so the time belongs to the name.
+                let session = Millis::from(dice.roll(6));
+                Command::SignOut { jti: format!("session-{session}"), expires_at: START_OF_SESSIONS + session * HOUR }
+            }
+            9 => Command::IssueProvisionToken { workspace, hash: provision },
+            _ => Command::RegisterAgent(RegisterAgent {
+                workspace,
+                provision_hash: provision,
+                name: self.name(dice),
+                key_hash,
+                role_card: self.role_card(dice),
+                runtime: Runtime::default(),
+            }),
+        }
+    }
+
+    fn agent(&self, kind: u16, dice: &mut Dice) -> Command {
+        let member = dice.pick(&self.members);
+        let channel = dice.pick(&self.channels);
+        match kind {
+            11 => Command::Connect,
+            12 => Command::Disconnect,
+            13 => Command::SetPresence(dice.pick(&[
+                Presence::Online,
+                Presence::Idle,
+                Presence::Dnd,
+                Presence::Sleeping,
+                Presence::Offline,
+            ])),
+            14 => Command::Hello { role_card: self.role_card(dice), runtime: dice.coin().then(Runtime::default) },
+            15 => Command::Sleep,
+            16 => {
+                let agent = |id| DaemonAgent { name: self.mark.to_owned(), agent: id };
+                let agents = [dice.maybe(&self.members), dice.maybe(&self.members), Some(member)];
+                Command::RegisterDaemon { agents: agents.into_iter().flatten().map(agent).collect() }
+            }
+            17 => Command::WakeAgent { agent: member },
+            18 => Command::Subscribe { channel },
+            19 => Command::Typing { channel, on: dice.coin() },
+            _ => Command::Thinking { channel },
+        }
+    }
+
+    fn channel(&self, kind: u16, dice: &mut Dice) -> Command {
+        let channel = dice.pick(&self.channels);
+        let member = dice.pick(&self.members);
+        match kind {
+            21 => Command::CreateChannel {
+                workspace: dice.pick(&self.workspaces),
+                name: self.name(dice),
+                kind: dice.pick(&[ChannelKind::Channel, ChannelKind::Private, ChannelKind::Dm]),
+                topic: self.text(dice),
+            },
+            22 => Command::UpdateChannel {
+                channel,
+                name: dice.coin().then(|| self.name(dice)),
+                topic: dice.coin().then(|| self.text(dice)),
+            },
+            23 => Command::DeleteChannel { channel },
+            24 => Command::ArchiveChannel { channel, archived: dice.coin() },
+            25 => Command::AddToChannel { channel, member },
+            26 => Command::RemoveFromChannel { channel, member },
+            27 => {
+                let others = [Some(member), dice.maybe(&self.members), dice.maybe(&self.members)];
+                let members = others.into_iter().flatten().collect();
+                Command::OpenDirect { workspace: dice.pick(&self.workspaces), members }
+            }
+            28 => Command::MarkRead { channel, seq: dice.maybe(&[0, 1, 2, 3, 5, 8, u64::MAX]) },
+            _ => Command::SetNotifyPreference {
+                channel,
+                notify: dice.pick(&[NotifyPreference::All, NotifyPreference::Mentions, NotifyPreference::None]),
+            },
+        }
+    }
+
+    fn send(&self, dice: &mut Dice) -> Command {
+        Command::Send(Send {
+            channel: dice.pick(&self.channels),
+            content: self.text(dice),
+            thread: dice.maybe(&self.messages),
+            key: dice.maybe(&["key-1", "key-2", "key-3"]).map(str::to_owned),
+            file: dice.maybe(&self.files),
+            metadata: dice.maybe(&["{}", "null", "{\"a\":[1]}", "{\"b\":{}}", "[1]", "{\"c\":1e999}"]).and_then(raw),
+            kind: dice.maybe(&["system", "", "user", "\u{7}"]).map(str::to_owned),
+            content_type: dice.pick(&[ContentType::Text, ContentType::Markdown]),
+        })
+    }
+
+    fn message(&self, kind: u16, dice: &mut Dice) -> Command {
+        let message = dice.pick(&self.messages);
+        match kind {
+            30 => self.send(dice),
+            31 => Command::EditMessage { message, content: self.text(dice) },
+            32 => Command::DeleteMessage { message },
+            33 => {
+                let emoji = dice.pick(&["👍", "🎉", "", "too-long-to-be-an-emoji-of-any-kind-at-all"]).to_owned();
+                Command::React { message, emoji, on: dice.roll(3) < 2 }
+            }
+            34 => Command::Pin { channel: dice.maybe(&self.channels), message },
+            _ => Command::Unpin { pin: dice.pick(&self.pins) },
+        }
+    }
+
+    fn agent_experience(&self, kind: u16, dice: &mut Dice) -> Command {
+        let notification = dice.pick(&self.notifications);
+        let draft = dice.pick(&self.drafts);
+        match kind {
+            36 => Command::MarkNotificationRead { notification },
+            37 => Command::MarkAllNotificationsRead,
+            38 => Command::AckInbox { notification },
+            39 => Command::AckWholeInbox,
+            40 => Command::CreateDraft {
+                channel: dice.pick(&self.channels),
+                thread: dice.maybe(&self.messages),
+                content: self.text(dice),
+            },
+            41 => Command::ValidateDraft { draft },
+            42 => Command::SendDraft { draft, force: dice.coin() },
+            43 => Command::CancelDraft { draft },
+            44 => Command::RequestReview {
+                reviewer: dice.pick(&self.members),
+                subject: self.text(dice),
+                content: self.text(dice),
+                channel: dice.maybe(&self.channels),
+            },
+            45 => Command::DecideReview {
+                review: dice.pick(&self.reviews),
+                status: self.text(dice),
+                comment: dice.coin().then(|| self.text(dice)),
+            },
+            46 => Command::PutItem(PutItem {
+                item: dice.maybe(&self.items),
+                name: self.text(dice),
+                content: dice.coin().then(|| self.text(dice)),
+                ..PutItem::default()
+            }),
+            47 => Command::RemoveItem { item: dice.pick(&self.items) },
+            48 => Command::PutMemory { namespace: String::new(), key: self.name(dice), value: self.text(dice) },
+            _ => Command::RemoveMemory { namespace: "default".to_owned(), key: self.name(dice) },
+        }
+    }
+
+    fn question(&self, kind: u16, dice: &mut Dice) -> Command {
+        let channel = dice.maybe(&self.channels);
+        let task = dice.pick(&self.tasks);
+        let approval = dice.pick(&self.approvals);
+        match kind {
+            50 => Command::CreateTask(CreateTask {
+                workspace: dice.pick(&self.workspaces),
+                channel,
+                message: dice.maybe(&self.messages),
+                title: self.text(dice),
+                description: self.text(dice),
+                priority: Priority::default(),
+                assigned_to: dice.maybe(&self.members),
+            }),
+            51 => Command::UpdateTask(UpdateTask {
+                task,
+                title: dice.coin().then(|| self.text(dice)),
+                status: dice.maybe(&[TaskStatus::Todo, TaskStatus::Review, TaskStatus::Done]),
+                assigned_to: dice.coin().then(|| dice.maybe(&self.members)),
+                ..UpdateTask::default()
+            }),
+            52 => Command::ClaimTask { task },
+            53 => Command::DeleteTask { task },
+            54 => Command::RequestApproval { channel, action: self.text(dice), payload: self.text(dice) },
+            _ => {
+                Command::DecideApproval { approval, approved: dice.coin(), note: dice.coin().then(|| self.text(dice)) }
+            }
+        }
+    }
+
+    fn call(&self, kind: u16, dice: &mut Dice) -> Command {
+        let call = dice.pick(&self.calls);
+        match kind {
+            56 => Command::OfferCall {
+                callee: dice.pick(&self.members),
+                kind: dice.pick(&["", "video", "smoke"]).to_owned(),
+                sdp: dice.pick(&["v=0", ""]).to_owned(),
+            },
+            57 => Command::AnswerCall { call, sdp: "v=0".to_owned() },
+            58 => {
+                let candidate = raw(dice.pick(&["\"candidate\"", "{}", "1e999"])).unwrap_or_default();
+                Command::RelayIce { call, target: dice.maybe(&self.members), candidate }
+            }
+            _ => Command::EndCall { call },
+        }
+    }
+
+    fn keeping(&self, kind: u16, dice: &mut Dice) -> Command {
+        let channel = dice.pick(&self.channels);
+        let webhook = dice.pick(&self.webhooks);
+        match kind {
+            60 => {
+                let id = dice.maybe(&self.files).unwrap_or(FileId(self.fresh));
+                let file = new_file(id, dice.pick(&self.workspaces), dice.coin().then_some(channel));
+                Command::AddFile(File { filename: self.text(dice), ..file })
+            }
+            61 => Command::RemoveFile { file: dice.pick(&self.files) },
+            62 => Command::CreateWebhook { channel, name: self.name(dice), secret_hash: key(200) },
+            63 => Command::RemoveWebhook { webhook },
+            _ => {
+                let secret_hash = key(200 + dice.roll(2) as u8);
+                Command::PostToWebhook { webhook, secret_hash, content: self.text(dice) }
+            }
+        }
+    }
+
+    fn text(&self, dice: &mut Dice) -> String {
+        let mark = self.mark;
+        match dice.roll(20) {
+            0..10 => format!("{mark} hello"),
+            10..16 if !self.names.is_empty() => {
+                let name = &self.names[usize::from(dice.roll(u16::try_from(self.names.len()).unwrap_or(1)))];
+                format!("{mark} @{name}, look")
+            }
+            16 => format!("{mark} ünï🎉\n\"\\ \u{2028}"),
+            17 => String::new(),
+            18 => format!("{mark}\u{0}"),
+            19 => format!("{mark}{}", "é".repeat(10_001)),
+            _ => mark.to_owned(),
+        }
+    }
+
+    fn name(&self, dice: &mut Dice) -> String {
+        let number = dice.roll(12);
+        match number {
+            9 if !self.names.is_empty() => self.names[0].to_uppercase(),
+            10 => format!("@{}", self.mark),
+            11 => "   ".to_owned(),
+            _ => format!("{}{number}", self.mark),
+        }
+    }
+
+    fn email(&self, dice: &mut Dice) -> String {
+        match dice.roll(8) {
+            7 => self.mark.to_owned(),
+            number => format!("{}{number}@example.org", self.mark),
+        }
+    }
+
+    fn role_card(&self, dice: &mut Dice) -> RoleCard {
+        RoleCard { system_prompt: self.text(dice), capabilities: vec![self.mark.to_owned()] }
+    }
+}
+
+const HOUR: Millis = 3_600_000;
+const START_OF_SESSIONS: Millis = super::world::START;
+
+pub fn raw(text: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(text.to_owned()).ok()
+}
+
+/// A number for each kind of command; the compiler asks for a new one when there is a new kind.
+pub fn number(command: &Command) -> u16 {
+    match command {
+        Command::Register(_) => 0,
+        Command::UpdateWorkspace { .. } => 1,
+        Command::DeleteWorkspace { .. } => 2,
+        Command::AddMember(_) => 3,
+        Command::UpdateMember(_) => 4,
+        Command::RemoveMember { .. } => 5,
+        Command::ReplaceKey { .. } => 6,
+        Command::ChangePassword { .. } => 7,
+        Command::SignOut { .. } => 8,
+        Command::IssueProvisionToken { .. } => 9,
+        Command::RegisterAgent(_) => 10,
+        Command::Connect => 11,
+        Command::Disconnect => 12,
+        Command::SetPresence(_) => 13,
+        Command::Hello { .. } => 14,
+        Command::Sleep => 15,
+        Command::RegisterDaemon { .. } => 16,
+        Command::WakeAgent { .. } => 17,
+        Command::Subscribe { .. } => 18,
+        Command::Typing { .. } => 19,
+        Command::Thinking { .. } => 20,
+        Command::CreateChannel { .. } => 21,
+        Command::UpdateChannel { .. } => 22,
+        Command::DeleteChannel { .. } => 23,
+        Command::ArchiveChannel { .. } => 24,
+        Command::AddToChannel { .. } => 25,
+        Command::RemoveFromChannel { .. } => 26,
+        Command::OpenDirect { .. } => 27,
+        Command::MarkRead { .. } => 28,
+        Command::SetNotifyPreference { .. } => 29,
+        Command::Send(_) => 30,
+        Command::EditMessage { .. } => 31,
+        Command::DeleteMessage { .. } => 32,
+        Command::React { .. } => 33,
+        Command::Pin { .. } => 34,
+        Command::Unpin { .. } => 35,
+        Command::MarkNotificationRead { .. } => 36,
+        Command::MarkAllNotificationsRead => 37,
+        Command::AckInbox { .. } => 38,
+        Command::AckWholeInbox => 39,
+        Command::CreateDraft { .. } => 40,
+        Command::ValidateDraft { .. } => 41,
+        Command::SendDraft { .. } => 42,
+        Command::CancelDraft { .. } => 43,
+        Command::RequestReview { .. } => 44,
+        Command::DecideReview { .. } => 45,
+        Command::PutItem(_) => 46,
+        Command::RemoveItem { .. } => 47,
+        Command::PutMemory { .. } => 48,
+        Command::RemoveMemory { .. } => 49,
+        Command::CreateTask(_) => 50,
+        Command::UpdateTask(_) => 51,
+        Command::ClaimTask { .. } => 52,
+        Command::DeleteTask { .. } => 53,
+        Command::RequestApproval { .. } => 54,
+        Command::DecideApproval { .. } => 55,
+        Command::OfferCall { .. } => 56,
+        Command::AnswerCall { .. } => 57,
+        Command::RelayIce { .. } => 58,
+        Command::EndCall { .. } => 59,
+        Command::AddFile(_) => 60,
+        Command::RemoveFile { .. } => 61,
+        Command::CreateWebhook { .. } => 62,
+        Command::RemoveWebhook { .. } => 63,
+        Command::PostToWebhook { .. } => 64,
+    }
+}
