@@ -146,7 +146,9 @@ pub fn suggest(path: &str) -> Option<String> {
     let names: Vec<&str> = path.split('.').collect();
     let mut known: Vec<String> =
         KEYS.iter().filter(|key| key.kind != Kind::Any).map(|key| filled(key.path, &names)).collect();
-    known.extend(sections());
+    if !path.contains('.') {
+        known.extend(sections());
+    }
     nearest(path, known.iter().map(String::as_str)).map(str::to_owned)
 }
 

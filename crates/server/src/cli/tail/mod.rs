@@ -181,7 +181,10 @@ impl Tail {
         let seq = seq_of(data);
         let ready = match kind {
             "sync.done" => self.watched[at].cursor.replayed(seq),
-            "sync.reload" => self.reload(at, seq).await?,
+            "sync.reload" => match self.reload(at).await? {
+                Some(trouble) => return Ok(Some(trouble)),
+                None => Vec::new(),
+            },
             "message.new" => self.watched[at].cursor.take(seq, Some(message_of(data))),
             kind if STORED.contains(&kind) => self.watched[at].cursor.take(seq, None),
             // Elsewhere `seq` means something else, such as how far somebody has read.
@@ -201,35 +204,32 @@ impl Tail {
     }
 
     /// The hub has more to replay than it sends over the socket: read it page by page instead.
-    async fn reload(&mut self, at: usize, seq: u64) -> anyhow::Result<Vec<Option<Value>>> {
-        let path = format!("/v1/channels/{}/messages", self.watched[at].target.channel_id);
+    async fn reload(&mut self, at: usize) -> anyhow::Result<Option<Trouble>> {
         loop {
             let after = self.watched[at].cursor.shown();
-            let query = [("limit", "200".to_owned()), ("after", after.to_string())];
-            let page = self.session.hub.get(&path, &query).await?;
-            let Some(last) = items(&page).iter().map(seq_of).max().filter(|last| *last > after) else {
-                return Ok(self.watched[at].cursor.replayed(seq));
+            let page = match self.page(at, after).await {
+                Ok(page) => page,
+                Err(error) => return Ok(Some(Trouble::Lost(error.to_string()))),
             };
             for message in items(&page) {
                 self.watched[at].cursor.take(seq_of(message), Some(message.clone()));
-                self.take_replies(at, message).await?;
             }
+            let last = items(&page).iter().map(seq_of).max().unwrap_or(0);
             let ready = self.watched[at].cursor.replayed(last);
             self.show(at, &ready)?;
+            if last <= after {
+                // What lies beyond the last page, edits for instance, is little enough to be replayed.
+                return Ok(None);
+            }
             self.watched[at].cursor.restart();
         }
     }
 
-    /// A page of a channel leaves the replies in threads out.
-    async fn take_replies(&mut self, at: usize, root: &Value) -> anyhow::Result<()> {
-        if root.get("reply_count").and_then(Value::as_u64).unwrap_or(0) == 0 {
-            return Ok(());
-        }
-        let thread = self.session.hub.get(&format!("/v1/messages/{}/thread", text(root, "id")), &[]).await?;
-        for reply in items(&thread) {
-            self.watched[at].cursor.take(seq_of(reply), Some(reply.clone()));
-        }
-        Ok(())
+    /// The oldest messages after a position, replies in threads included.
+    async fn page(&self, at: usize, after: u64) -> anyhow::Result<Value> {
+        let path = format!("/v1/channels/{}/messages", self.watched[at].target.channel_id);
+        let query = [("limit", "200".to_owned()), ("after", after.to_string()), ("replies", "true".to_owned())];
+        self.session.hub.get(&path, &query).await
     }
 
     fn position(&self, channel_id: &str) -> Option<usize> {
