@@ -102,9 +102,11 @@ pub struct PageQuery {
     after: Option<String>,
     /// How many of the newest to skip.
     offset: Option<usize>,
+    /// Also the replies in threads, for a client that catches up.
+    replies: Option<bool>,
 }
 
-/// A page of a channel, newest first; replies in threads are left out.
+/// A page of a channel, newest first; replies in threads are left out unless asked for.
 #[utoipa::path(get, path = "/v1/channels/{channel}/messages", tag = "messages", params(PageQuery),
     responses((status = 200, body = [MessageObject<'static>])))]
 pub async fn page(caller: Caller, Path(channel): Path<ChannelId>, Query(query): Query<PageQuery>) -> Answer {
@@ -114,7 +116,7 @@ pub async fn page(caller: Caller, Path(channel): Path<ChannelId>, Query(query): 
         after: position(&caller, channel, "after", query.after).await?,
         offset: query.offset.unwrap_or(0),
         limit: bounded(query.limit, 50, MAX_PAGE),
-        with_replies: false,
+        with_replies: query.replies.unwrap_or(false),
     };
     let messages = caller.read(move |reader| reader.messages(channel, page)).await?;
     Ok(objects::messages(&caller.app, &messages))

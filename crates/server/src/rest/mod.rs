@@ -42,7 +42,7 @@ mod page;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::routing::get;
+use axum::routing::{any, get};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -57,8 +57,8 @@ pub fn router(app: App) -> Router {
     let html = page::html(&openapi);
     Router::new()
         .merge(documented)
-        .route("/v1", get(async || not_found()))
-        .route("/v1/{*rest}", get(async || not_found()).fallback(async || not_found()))
+        .route("/v1", any(async || not_found()))
+        .route("/v1/{*rest}", any(async || not_found()))
         .route("/openapi.json", get(async move || describe::response(json.clone())))
         .route("/docs", get(async move || page::response(html.clone())))
         .route("/docs/style.css", get(page::style))

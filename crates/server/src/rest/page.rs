@@ -124,14 +124,14 @@ impl Page {
             for method in METHODS {
                 let operation = &item[method];
                 if operation["tags"][0] == name {
-                    self.operation(method, path, operation);
+                    self.operation(document, method, path, operation);
                 }
             }
         }
         self.raw("</section>");
     }
 
-    fn operation(&mut self, method: &str, path: &str, operation: &Value) {
+    fn operation(&mut self, document: &Value, method: &str, path: &str, operation: &Value) {
         self.raw(&format!("<details id=\"{}\"><summary>", text_of(operation, "operationId")));
         self.raw(&format!("<span class=\"method {method}\">{}</span> <code class=\"path\">", method.to_uppercase()));
         self.escaped(path);
@@ -143,7 +143,7 @@ impl Page {
             self.element("p", "No authentication.");
         }
         self.parameters(list_of(&operation["parameters"]));
-        self.body(&operation["requestBody"]);
+        self.body(document, &operation["requestBody"]);
         self.responses(&operation["responses"]);
         self.raw("</details>");
     }
@@ -167,13 +167,17 @@ impl Page {
         self.raw("</tbody></table>");
     }
 
-    fn body(&mut self, body: &Value) {
+    fn body(&mut self, document: &Value, body: &Value) {
         for (content_type, content) in fields_of(&body["content"]) {
             self.raw("<h3>Body</h3><p>");
             self.kind(&content["schema"]);
             self.raw(" as <code>");
             self.escaped(content_type);
             self.raw("</code></p>");
+            let name = content["schema"]["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+            let schema = &document["components"]["schemas"][name.unwrap_or_default()];
+            self.element("p", text_of(schema, "description"));
+            self.fields(schema);
         }
     }
 
@@ -217,12 +221,12 @@ impl Page {
     fn schemas(&mut self, document: &Value) {
         self.raw("<section id=\"objects\"><h2>objects</h2><p>What bodies and answers are made of.</p>");
         for (name, schema) in fields_of(&document["components"]["schemas"]) {
-            self.raw(&format!("<details id=\"schema-{}\"><summary><code>", anchor(name)));
+            self.raw(&format!("<article id=\"schema-{}\"><h3><code>", anchor(name)));
             self.escaped(name);
-            self.raw("</code></summary>");
+            self.raw("</code></h3>");
             self.element("p", text_of(schema, "description"));
             self.fields(schema);
-            self.raw("</details>");
+            self.raw("</article>");
         }
         self.raw("</section>");
     }
