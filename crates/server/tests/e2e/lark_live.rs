@@ -84,7 +84,9 @@ async fn offline_follows_a_closed_last_connection_within_8_seconds() {
     let bob = alice.add_human("bob").await;
     let mut watcher = alice.lark().await;
     watcher.wait_up_to(Duration::from_secs(8));
-    bob.lark().await.close().await;
+    let lark = bob.lark().await;
+    sees(&mut watcher, &bob, "online").await;
+    lark.close().await;
     sees(&mut watcher, &bob, "offline").await;
 }
 
@@ -94,8 +96,10 @@ async fn offline_follows_a_connection_that_vanished() {
     let codebot = alice.add_agent("codebot").await;
     let mut watcher = alice.lark().await;
     watcher.wait_up_to(Duration::from_secs(8));
+    let lark = codebot.lark_agent().await;
+    sees(&mut watcher, &codebot, "online").await;
     // Dropped without a close frame, as when a process dies.
-    drop(codebot.lark_agent().await);
+    drop(lark);
     sees(&mut watcher, &codebot, "offline").await;
 }
 
@@ -108,9 +112,12 @@ async fn a_member_with_another_open_tab_stays_online() {
     watcher.wait_up_to(Duration::from_secs(8));
     let first = bob.lark().await;
     let _second = bob.lark().await;
+    let carols = carol.lark().await;
+    sees(&mut watcher, &bob, "online").await;
+    sees(&mut watcher, &carol, "online").await;
     first.close().await;
     // Carol leaves after bob's first tab: when her leaving shows, his would have shown.
-    carol.lark().await.close().await;
+    carols.close().await;
     sees(&mut watcher, &carol, "offline").await;
     let of_bob = watcher.kept("presence.update");
     let gone = of_bob.iter().any(|data| data["member_id"] == bob.id.as_str() && data["status"] == "offline");

@@ -58,7 +58,8 @@ async fn every_kind_of_stored_event_is_replayed_as_its_ordinary_frame() {
     let mut live = alice.lark().await;
     let first = live.say(&general, "first").await;
     let start = number(&live.expect("message.new").await, "seq");
-    let second = live.say(&general, "second").await;
+    live.say(&general, "second").await;
+    let third = live.say(&general, "third").await;
     let edit = json!({ "message_id": first, "content": "changed" });
     live.send("message.edit", edit).await;
     live.expect("message.edit").await;
@@ -68,19 +69,23 @@ async fn every_kind_of_stored_event_is_replayed_as_its_ordinary_frame() {
     let pins = format!("/v1/channels/{general}/pins");
     let pin = alice.rest.post(&pins, json!({ "message_id": first })).await.done();
     alice.rest.delete(&format!("/v1/pins/{}", text(&pin, "id"))).await.ok();
-    live.send("message.delete", json!({ "message_id": second })).await;
+    live.send("message.delete", json!({ "message_id": third })).await;
     live.expect("message.delete").await;
 
     let mut lark = alice.lark().await;
     let request = json!({ "channel_id": general, "after_seq": start });
     let (missed, done) = resume(&mut lark, request).await;
+    let mut seen = kinds(&missed);
+    // The text of a message that is gone need not be shown once more: its place may hold the deletion already.
+    let gone = seen.remove(1);
+    assert!(["message.new", "message.delete"].contains(&gone), "{gone}");
     let expected =
         ["message.new", "message.edit", "reaction.add", "reaction.remove", "pin.add", "pin.remove", "message.delete"];
-    assert_eq!(kinds(&missed), expected);
+    assert_eq!(seen, expected);
     for (place, frame) in (1i64..).zip(&missed) {
         assert_eq!(number(&frame["data"], "seq"), start + place, "{frame}");
     }
-    assert_eq!(number(&done["data"], "seq"), start + 7);
+    assert_eq!(number(&done["data"], "seq"), start + 8);
 }
 
 #[tokio::test]

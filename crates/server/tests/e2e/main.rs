@@ -51,6 +51,8 @@ mod full_disk;
 mod proof_backup;
 mod proof_conversation;
 mod proof_crash;
+mod proof_noise;
 mod proof_readers;
 mod proof_stop;
+mod proof_views;
 mod start_refusals;

@@ -46,7 +46,7 @@ async fn two_humans_and_an_agent_hold_a_conversation() {
     }
     agent.say(&general, "@alice @bob deployed.").await;
     for lark in [&mut alice_lark, &mut bob_lark] {
-        assert_eq!(lark.expect("notification.new").await["type"], "mention");
+        lark.expect_where("notification.new", |data| data["type"] == "mention").await;
     }
 
     // The two humans call each other about it.

@@ -107,12 +107,15 @@ async fn retry(alice: &Member, channel: &str, sent: &[Sent]) {
 /// Lets the writers go until `acknowledgements` have arrived, then ends the hub by `end`.
 async fn burst(hub: &mut Hub, alice: &Member, channel: &str, enough: u64, power_cut: bool) -> Vec<Vec<Sent>> {
     let acks = Arc::new(AtomicU64::new(0));
-    let mut writers = Vec::new();
-    for writer in 0..WRITERS {
-        let lark = alice.lark().await;
-        let task = write_until_the_end(lark, writer, channel.to_owned(), acks.clone());
-        writers.push(tokio::spawn(task));
+    let mut larks = Vec::new();
+    for _ in 0..WRITERS {
+        larks.push(alice.lark().await);
     }
+    let writers = larks.into_iter().enumerate().map(|(writer, lark)| {
+        let task = write_until_the_end(lark, writer, channel.to_owned(), acks.clone());
+        tokio::spawn(task)
+    });
+    let writers: Vec<_> = writers.collect();
     crate::support::eventually("the burst is under way", || async {
         (acks.load(Ordering::Relaxed) >= enough).then_some(())
     })
@@ -181,18 +184,21 @@ async fn everybody_sees_the_same_order() {
     let bob = alice.add_human("bob").await;
     let channel = alice.add_channel("burst", &[&bob]).await;
     let mut readers = [alice.lark().await, bob.lark().await];
-    let mut writers = Vec::new();
+    let mut larks = Vec::new();
     for writer in 0..WRITERS {
         let member = if writer % 2 == 0 { &alice } else { &bob };
-        let mut lark = member.lark().await;
+        larks.push(member.lark().await);
+    }
+    let writers = larks.into_iter().enumerate().map(|(writer, mut lark)| {
         let channel = channel.clone();
-        writers.push(tokio::spawn(async move {
+        tokio::spawn(async move {
             for round in 0..25 {
                 lark.say(&channel, &format!("{writer}-{round}")).await;
                 lark.forget();
             }
-        }));
-    }
+        })
+    });
+    let writers: Vec<_> = writers.collect();
     for writer in writers {
         writer.await.expect("a writer");
     }

@@ -19,15 +19,24 @@ async fn sigint_does_the_same() {
 async fn stops_cleanly_on(signal: Signal) {
     let (mut hub, alice) = start().await;
     let codebot = alice.add_agent("codebot").await;
-    let mut larks = vec![alice.lark().await, codebot.lark_agent().await, alice.dial().await];
+    let mut larks = vec![alice.lark().await, codebot.lark_agent().await];
     let started = Instant::now();
     hub.signal(signal);
-    for lark in &mut larks {
-        assert_eq!(lark.closed().await, Some(1001));
+    for (lark, whose) in larks.iter_mut().zip(["a human", "an agent"]) {
+        assert_eq!(lark.closed().await, Some(1001), "the socket of {whose}");
     }
     let status = hub.wait().await;
     assert_eq!(status.code(), Some(0), "{}", hub.log());
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn a_socket_that_has_not_logged_in_is_closed_with_1001_as_well() {
+    let (hub, alice) = start().await;
+    let mut lark = alice.dial().await;
+    lark.refused("channel.join", serde_json::json!({ "channel_id": "ch_x" })).await;
+    hub.signal(Signal::TERM);
+    assert_eq!(lark.closed().await, Some(1001));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{column, items, register, start};
+use crate::support::{column, items, register, start, text};
 
 #[tokio::test]
 async fn agents_are_listed_with_status_and_online() {
@@ -80,4 +80,38 @@ async fn provisioning_needs_a_valid_provision_token() {
     }
     let list = alice.rest.get(&alice.path("agents")).await.ok();
     assert_eq!(items(&list).len(), 0);
+}
+
+#[tokio::test]
+async fn a_provisioned_agent_gets_a_key_that_works() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let path = alice.path("provision-tokens");
+    bob.rest.post(&path, json!({})).await.refused(403, "FORBIDDEN");
+    let made = alice.rest.post(&path, json!({})).await.created();
+    let token = made["provision_token"].as_str().or(made["token"].as_str()).expect("a token");
+    assert!(token.starts_with("lpt_"), "{made}");
+    let body = json!({
+        "name": "newbot", "provision_token": token, "system_prompt": "You are new.",
+        "capabilities": ["testing"], "runtime_type": "llm", "runtime_provider": "ollama", "runtime_model": "tiny",
+    });
+    let agent = alice.rest.anonymous().post(&alice.path("agents"), body).await.created();
+    assert_eq!(agent["name"], "newbot");
+    let rest = alice.rest.with(&format!("Bearer {}", text(&agent, "api_key")));
+    assert_eq!(rest.get("/v1/members/me").await.ok()["id"], agent["member_id"]);
+    let path = alice.path(&format!("members/{}", text(&agent, "member_id")));
+    assert_eq!(alice.rest.get(&path).await.ok()["role_card"]["system_prompt"], "You are new.");
+}
+
+#[tokio::test]
+async fn a_new_key_ends_the_old_one() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let codebot = alice.add_agent("codebot").await;
+    let path = alice.path(&format!("members/{}/key", codebot.id));
+    bob.rest.post(&path, json!({})).await.refused(403, "FORBIDDEN");
+    let made = alice.rest.post(&path, json!({})).await.ok();
+    codebot.rest.get("/v1/members/me").await.refused(401, "AUTH_INVALID_TOKEN");
+    let rest = alice.rest.with(&format!("Bearer {}", text(&made, "api_key")));
+    assert_eq!(rest.get("/v1/members/me").await.ok()["id"], codebot.id.as_str());
 }

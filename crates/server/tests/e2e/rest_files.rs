@@ -165,3 +165,32 @@ async fn a_message_can_carry_a_file() {
     let message = alice.rest.post(&path, body).await.created();
     assert_eq!(message["file_id"], file["id"]);
 }
+
+#[tokio::test]
+async fn a_file_of_a_private_channel_is_hidden_from_outsiders() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let carol = alice.add_human("carol").await;
+    let secret = alice.add_private("secret", &[&carol]).await;
+    let form = reqwest::multipart::Form::new().text("channel_id", secret.clone());
+    let path = alice.path("files");
+    let file = alice.rest.upload_with(form, &path, "plan.txt", "text/plain", b"swordfish".to_vec()).await.created();
+    let one = format!("/v1/files/{}", text(&file, "id"));
+    bob.rest.get(&one).await.hidden();
+    bob.rest.get(&format!("{one}/download")).await.hidden();
+    assert_eq!(bob.rest.get(&path).await.ok(), json!([]));
+    assert_eq!(carol.rest.get(&format!("{one}/download")).await.text(), "swordfish");
+}
+
+#[tokio::test]
+async fn a_file_can_be_the_avatar() {
+    let (_hub, alice) = start().await;
+    let path = alice.path("files");
+    let file = alice.rest.upload(&path, "me.png", "image/png", b"\x89PNG\r\n\x1a\n".to_vec()).await.created();
+    let body = json!({ "file_id": file["id"] });
+    alice.rest.post("/v1/members/me/avatar", body).await.ok();
+    let me = alice.rest.get("/v1/members/me").await.text();
+    assert!(me.contains(text(&file, "id")), "{me}");
+    let unknown = json!({ "file_id": "file_unknown" });
+    alice.rest.post("/v1/members/me/avatar", unknown).await.refused_as(&[400, 404]);
+}

@@ -138,3 +138,22 @@ async fn failures_against_many_accounts_from_one_address_are_limited() {
     }
     panic!("200 failed logins from one address were not limited");
 }
+
+#[tokio::test]
+async fn a_changed_password_replaces_the_old_one() {
+    let (_hub, alice) = start().await;
+    let path = "/v1/members/me/password";
+    let wrong = json!({ "current_password": "not the password", "new_password": "another long password" });
+    alice.rest.post(path, wrong).await.refused_as(&[400, 401, 403]);
+    let missing = json!({ "new_password": "another long password" });
+    alice.rest.post(path, missing).await.refused_as(&[400, 401, 403]);
+    let short = json!({ "current_password": PASSWORD, "new_password": "short" });
+    alice.rest.post(path, short).await.refused(400, "BAD_REQUEST");
+    alice.log_in("alice").await;
+    let right = json!({ "current_password": PASSWORD, "new_password": "another long password" });
+    alice.rest.post(path, right).await.ok();
+    let rest = alice.rest.anonymous();
+    let old = rest.post("/v1/auth/login", by_email("alice", PASSWORD)).await;
+    old.refused(401, "AUTH_INVALID_CREDENTIALS");
+    rest.post("/v1/auth/login", by_email("alice", "another long password")).await.ok();
+}

@@ -125,3 +125,20 @@ async fn changes_of_a_task_are_told_live() {
     let update = lark.expect("task.update").await;
     assert!(update.to_string().contains(text(&task, "id")), "{update}");
 }
+
+#[tokio::test]
+async fn a_claim_makes_the_caller_the_assignee_once() {
+    let (_hub, alice) = start().await;
+    let body = json!({ "title": "Mine!" });
+    let task = alice.rest.post(&alice.path("tasks"), body).await.created();
+    let path = format!("/v1/tasks/{}/claim", text(&task, "id"));
+    let first = alice.add_agent("first").await;
+    let second = alice.add_agent("second").await;
+    let (one, two) = tokio::join!(first.rest.post(&path, json!({})), second.rest.post(&path, json!({})));
+    let winner = if one.status == 200 { &first } else { &second };
+    let mut statuses = [one.status, two.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409]);
+    let list = alice.rest.get(&alice.path("tasks")).await.ok();
+    assert_eq!(list[0]["assigned_to"], winner.id.as_str());
+}

@@ -49,3 +49,28 @@ async fn daemons_are_hidden_from_other_workspaces() {
     mallory.rest.post(&wake, json!({})).await.hidden();
     assert_eq!(items(&mallory.rest.get(&mallory.path("daemons")).await.ok()).len(), 0);
 }
+
+#[tokio::test]
+async fn an_agent_registers_beats_and_disconnects() {
+    let (_hub, alice) = start().await;
+    let body = json!({ "name": "termbot", "system_prompt": "You sit in a terminal." });
+    let made = alice.rest.post("/v1/agents/register", body).await.done();
+    assert_eq!(made["name"], "termbot", "{made}");
+    let agents = alice.rest.get("/v1/agents").await.ok();
+    assert_eq!(column(&agents, "name"), ["termbot"]);
+    let rest = alice.rest.with(&format!("Bearer {}", crate::support::text(&made, "api_key")));
+    rest.post("/v1/agents/heartbeat", json!({})).await.ok();
+    rest.post("/v1/agents/termbot/disconnect", json!({})).await.ok();
+}
+
+#[tokio::test]
+async fn the_restart_of_a_hosted_agent_is_told_to_its_daemon() {
+    let (_hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let mut lark = alice.lark().await;
+    let agents = json!({ "agents": [{ "name": "codebot", "agent_id": codebot.id }] });
+    let daemon = lark.asks("daemon.register", agents, "daemon.registered").await;
+    let path = format!("/v1/daemons/{}", crate::support::text(&daemon, "daemon_id"));
+    alice.rest.post(&format!("{path}/agents/codebot/restart"), json!({})).await.ok();
+    alice.rest.post(&format!("{path}/agents/nobody/restart"), json!({})).await.refused(404, "NOT_FOUND");
+}

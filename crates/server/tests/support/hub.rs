@@ -164,8 +164,12 @@ impl Drop for Hub {
         // Already ended is the other possibility, and fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let log = self.log();
         if std::thread::panicking() {
-            eprintln!("--- output of the hub ---\n{}", self.log());
+            eprintln!("--- output of the hub ---\n{log}");
+        } else {
+            // A task that died may leave everything else working, so every test looks for it.
+            assert!(!log.contains("panicked at"), "the hub panicked:\n{log}");
         }
     }
 }

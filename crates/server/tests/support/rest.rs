@@ -65,10 +65,23 @@ impl Rest {
 
     /// A multipart upload of one part `file`.
     pub async fn upload(&self, path: &str, name: &str, kind: &str, bytes: Vec<u8>) -> Answer {
+        let form = reqwest::multipart::Form::new();
+        self.upload_with(form, path, name, kind, bytes).await
+    }
+
+    /// A multipart upload with other parts before the file.
+    pub async fn upload_with(
+        &self,
+        form: reqwest::multipart::Form,
+        path: &str,
+        name: &str,
+        kind: &str,
+        bytes: Vec<u8>,
+    ) -> Answer {
         let shown = format!("POST {path} (file {name}, {} bytes)", bytes.len());
         let part =
             reqwest::multipart::Part::bytes(bytes).file_name(name.to_owned()).mime_str(kind).expect("a media type");
-        let form = reqwest::multipart::Form::new().part("file", part);
+        let form = form.part("file", part);
         Answer::of(shown, self.request(Method::POST, path).multipart(form)).await
     }
 
