@@ -37,7 +37,7 @@ pub(crate) const LOCK: &str = "hub.lock";
 const WRITER_CACHE: i64 = 4000;
 const READER_CACHE: i64 = 1000;
 /// Pages in the log before a commit moves them into the database: more makes for rarer, longer pauses and a larger log.
-const LOG_PAGES: i64 = 2000;
+const LOG_PAGES: i64 = 4000;
 /// Statements kept ready: the fixed ones and the usual shapes of filters.
 const STATEMENTS: usize = 64;
 
@@ -111,7 +111,7 @@ fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE)?;
     connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
-    connection.pragma_update(None, "journal_size_limit", 4 * LOG_PAGES * 4096)?;
+    connection.pragma_update(None, "journal_size_limit", 2 * LOG_PAGES * 4096)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     schema::migrate(&mut connection, version)?;
     Ok(connection)
@@ -149,6 +149,7 @@ impl Store for Sqlite {
 
     fn catch_up(&mut self, at_most: usize) -> Result<bool, StoreError> {
         if !index::is_behind(&self.connection)? {
+            self.shorten_log()?;
             return Ok(false);
         }
         let mut writing = Writing::new(&self.connection, &mut self.keys);
@@ -160,6 +161,17 @@ impl Store for Sqlite {
 }
 
 impl Sqlite {
+    /// Moves the log into the database while nobody waits, so that fewer commits have to.
+    fn shorten_log(&self) -> Result<(), StoreError> {
+        const LENGTH: &str = "PRAGMA wal_checkpoint(NOOP)";
+        const SHORTEN: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+        let waiting = |row: &rusqlite::Row<'_>| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?);
+        if self.connection.query_row(LENGTH, [], waiting)? > LOG_PAGES / 4 {
+            self.connection.query_row(SHORTEN, [], |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
     /// Leaves nothing for the next start to do.
     fn tidy_up(&mut self) -> Result<(), StoreError> {
         if !self.keys.has_unfiled() {
