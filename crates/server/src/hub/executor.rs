@@ -24,8 +24,9 @@ const READS_PAUSE: Duration = Duration::from_secs(10);
 /// After this long without a job, put-off work of the store is done.
 const IDLE_AFTER: Duration = Duration::from_millis(300);
 const CATCH_UP_ROWS: usize = 500;
-/// So much put-off work is done even when it is never quiet.
-const CATCH_UP_AT_MESSAGES: usize = 20_000;
+/// When it is never quiet, put-off work is done all the same once this much has gathered, but no faster than this.
+const CATCH_UP_AT_MESSAGES: usize = 200_000;
+const CATCH_UP_PAUSE: Duration = Duration::from_millis(200);
 
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
@@ -41,6 +42,9 @@ pub struct Executor {
     presence_told_at: Instant,
     reads_stored_at: Instant,
     messages_since_catch_up: usize,
+    caught_up_at: Instant,
+    /// Who waits for the search index to be current.
+    searchers: Vec<Respond>,
     stopping: bool,
 }
 
@@ -75,6 +79,8 @@ impl Executor {
             reads_stored_at: now,
             // There may be messages from before the start that the index has not seen.
             messages_since_catch_up: 1,
+            caught_up_at: now,
+            searchers: Vec::new(),
             stopping: false,
         }
     }
@@ -99,8 +105,7 @@ impl Executor {
     fn work_off(&mut self, jobs: &mut Vec<Job>) {
         self.metrics.batch.observe(jobs.len() as f64);
         self.pace.follow(jobs, Instant::now());
-        let mut catch_ups = Vec::new();
-        let decided = self.decide_and_commit(jobs.drain(..), &mut catch_ups);
+        let decided = self.decide_and_commit(jobs.drain(..));
         let state = Arc::clone(&self.state);
         let state = state.read();
         let now = (self.clock)();
@@ -111,10 +116,6 @@ impl Executor {
         self.fanout.settle();
         self.fanout.flush();
         drop(state);
-        for respond in catch_ups {
-            let answer = self.catch_up_wholly();
-            self.respond(respond, &answer, &self.state.clone().read());
-        }
         if self.stopping {
             self.fanout.close_all(1001, "the hub is stopping");
         }
@@ -122,7 +123,7 @@ impl Executor {
 
     // Deciding.
 
-    fn decide_and_commit(&mut self, jobs: impl Iterator<Item = Job>, catch_ups: &mut Vec<Respond>) -> Vec<Decided> {
+    fn decide_and_commit(&mut self, jobs: impl Iterator<Item = Job>) -> Vec<Decided> {
         let state = Arc::clone(&self.state);
         let now = (self.clock)();
         let mut decided = Vec::new();
@@ -131,7 +132,7 @@ impl Executor {
                 let mut batch = Batch { transaction: &mut *transaction, state: &state, ids: &mut self.ids, now, broken: None, writes: false };
                 for job in jobs {
                     match job.work {
-                        Work::CatchUp => catch_ups.push(job.respond),
+                        Work::CatchUp => self.searchers.push(job.respond),
                         Work::Stop => self.stopping = true,
                         work => decided.extend(batch.decide(job.actor, work, job.respond, &mut self.fanout)),
                     }
@@ -278,6 +279,9 @@ impl Executor {
     // Chores between batches.
 
     fn next_chore(&self) -> Option<Instant> {
+        if !self.searchers.is_empty() {
+            return Some(Instant::now());
+        }
         let presence = self.fanout.has_presence_to_tell().then(|| self.presence_told_at + PRESENCE_PAUSE);
         let reads = self.state.read().has_moved_reads().then(|| self.reads_stored_at + READS_PAUSE);
         let catch_up = (self.messages_since_catch_up > 0).then(|| Instant::now() + IDLE_AFTER);
@@ -295,10 +299,18 @@ impl Executor {
         if self.reads_stored_at.elapsed() >= READS_PAUSE && state.read().has_moved_reads() {
             self.store_reads();
         }
-        let idle = self.mailbox.is_empty() && self.pace.is_quiet(Instant::now(), IDLE_AFTER);
-        if self.messages_since_catch_up > 0 && (idle || self.messages_since_catch_up >= CATCH_UP_AT_MESSAGES) {
+        if self.catch_up_is_due() {
             self.catch_up_a_little();
         }
+    }
+
+    fn catch_up_is_due(&self) -> bool {
+        if !self.searchers.is_empty() {
+            return true;
+        }
+        let idle = self.mailbox.is_empty() && self.pace.is_quiet(Instant::now(), IDLE_AFTER);
+        let much = self.messages_since_catch_up >= CATCH_UP_AT_MESSAGES && self.caught_up_at.elapsed() >= CATCH_UP_PAUSE;
+        self.messages_since_catch_up > 0 && (idle || much)
     }
 
     fn tell_presence_if_due(&mut self, state: &State, now: Millis) {
@@ -308,24 +320,21 @@ impl Executor {
         }
     }
 
+    /// A piece at a time, so that nobody who speaks waits for somebody who searches.
     fn catch_up_a_little(&mut self) {
-        match self.store.catch_up(CATCH_UP_ROWS) {
-            Ok(true) => {}
-            Ok(false) => self.messages_since_catch_up = 0,
+        self.caught_up_at = Instant::now();
+        let answer = match self.store.catch_up(CATCH_UP_ROWS) {
+            Ok(true) => return,
+            Ok(false) => Ok(Reply::Done),
             Err(error) => {
                 tracing::warn!(%error, "the search index is behind");
-                self.messages_since_catch_up = 0;
+                Err(storage_refusal(&error))
             }
-        }
-    }
-
-    fn catch_up_wholly(&mut self) -> Answer {
-        loop {
-            match self.store.catch_up(CATCH_UP_ROWS) {
-                Ok(true) => {}
-                Ok(false) => return Ok(Reply::Done),
-                Err(error) => return Err(storage_refusal(&error)),
-            }
+        };
+        self.messages_since_catch_up = 0;
+        let state = Arc::clone(&self.state);
+        for searcher in std::mem::take(&mut self.searchers) {
+            self.respond(searcher, &answer, &state.read());
         }
     }
 
