@@ -112,7 +112,7 @@ fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "cache_size", -WRITER_CACHE)?;
     connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", 2 * LOG_PAGES * 4096)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&connection)?;
     schema::migrate(&mut connection, version)?;
     Ok(connection)
 }
@@ -123,8 +123,16 @@ pub(crate) fn open_for_reading(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    keep_statements(&connection)?;
     Ok(connection)
+}
+
+/// Statements are prepared once. Without the stability guarantee SQLite may prepare one anew for every value bound to it,
+/// which costs several times what the statement itself does.
+fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 impl Store for Sqlite {
