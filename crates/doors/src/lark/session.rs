@@ -61,14 +61,19 @@ fn refuse(ticket: &Ticket, refusal: &Refusal, now: Millis) -> Vec<Step> {
     vec![Step::Send(mapping::error(ticket, refusal, now))]
 }
 
+/// Whether something was asked that only members may ask: not a log-in, and not a frame without any type.
+fn is_a_request(refusal: &Refusal, ticket: &Ticket) -> bool {
+    let no_envelope = ticket.request.is_empty() && *refusal == refusal::INVALID_DATA;
+    ticket.request != "auth.login" && !no_envelope
+}
+
 impl Session for LarkSession {
     fn on_text(&mut self, text: &str, now: Millis) -> Vec<Step> {
         self.last_sign_of_life = now;
         match mapping::request(text) {
             Ok((request, ticket)) => self.on_request(request, ticket, now),
             // Whoever has not logged in learns that first, whatever else is wrong with the request.
-            Err((refusal, ticket)) if self.member().is_none() && refusal != refusal::INVALID_DATA => {
-                let _ = refusal;
+            Err((refusal, ticket)) if self.member().is_none() && is_a_request(&refusal, &ticket) => {
                 refuse(&ticket, &refusal::NOT_AUTHENTICATED, now)
             }
             Err((refusal, ticket)) => refuse(&ticket, &refusal, now),

@@ -6,6 +6,7 @@ use folkmoot_core::model::*;
 use folkmoot_core::record::{Change, ChangeKind, Record};
 use folkmoot_core::{Millis, State};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::objects::*;
@@ -276,6 +277,14 @@ impl<'a> RecentMessage<'a> {
     }
 }
 
+/// A candidate is passed on as it came, never read: not everything that is JSON by the letter can be.
+#[derive(Serialize)]
+struct IceFrame<'a> {
+    call_id: CallId,
+    from_id: MemberId,
+    candidate: &'a RawValue,
+}
+
 fn call_signal(signal: &CallSignal, view: View<'_>) -> String {
     match signal {
         CallSignal::Ring { call, caller_name } => {
@@ -289,8 +298,7 @@ fn call_signal(signal: &CallSignal, view: View<'_>) -> String {
         }
         CallSignal::Answer { call, sdp } => frame("call.answer", json!({ "call_id": call, "sdp": sdp }), view),
         CallSignal::Ice { call, from, candidate } => {
-            let data = json!({ "call_id": call, "from_id": from, "candidate": candidate });
-            frame("call.ice", data, view)
+            frame("call.ice", IceFrame { call_id: *call, from_id: *from, candidate }, view)
         }
         CallSignal::End { call, reason } => frame("call.end", json!({ "call_id": call, "reason": reason }), view),
     }

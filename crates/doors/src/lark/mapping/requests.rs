@@ -23,8 +23,7 @@ const DEFAULT_POLL: usize = 50;
 const MAX_POLL: usize = 200;
 
 pub fn request(text: &str) -> Result<(Request, Ticket), (Refusal, Ticket)> {
-    let envelope: wire::Envelope<'_> =
-        serde_json::from_str(text).map_err(|_| (refusal::INVALID_DATA, Ticket::default()))?;
+    let envelope: wire::Envelope<'_> = object(text).map_err(|refusal| (refusal, Ticket::default()))?;
     let mut ticket = Ticket { id: envelope.id.map(|id| id.get().to_owned()), request: "" };
     let Some((name, parse)) = TYPES.iter().find(|(name, _)| *name == envelope.kind) else {
         let shown: String = envelope.kind.chars().take(80).collect();
@@ -35,6 +34,14 @@ pub fn request(text: &str) -> Result<(Request, Ticket), (Refusal, Ticket)> {
         Ok(request) => Ok((request, ticket)),
         Err(refusal) => Err((refusal, ticket)),
     }
+}
+
+/// Reads a JSON object. Lists are turned away here, because serde would take one for the fields in their order.
+fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Refusal> {
+    if !text.trim_start().starts_with('{') {
+        return Err(refusal::INVALID_DATA);
+    }
+    serde_json::from_str(text).map_err(|_| refusal::INVALID_DATA)
 }
 
 type Parse = fn(Data<'_>) -> Result<Request, Refusal>;
@@ -86,8 +93,7 @@ struct Data<'a> {
 
 impl<'a> Data<'a> {
     fn read<T: Deserialize<'a>>(&self) -> Result<T, Refusal> {
-        let raw = self.raw.ok_or(refusal::INVALID_DATA)?;
-        serde_json::from_str(raw.get()).map_err(|_| refusal::INVALID_DATA)
+        object(self.raw.ok_or(refusal::INVALID_DATA)?.get())
     }
 
     /// The agent a daemon speaks for, when the request names one.
