@@ -12,7 +12,8 @@ use folkmoot_core as domain;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use support::World;
-use support::commands::{Dice, KINDS, Pool, ROLLS, number};
+use support::commands::{Dice, KINDS, ROLLS, number};
+use support::pool::Pool;
 use support::world::key;
 
 /// So many cases, or in proportion to `PROPTEST_CASES` (256 when it is not set). Failures are shown, not kept in files.

@@ -7,6 +7,7 @@
 
 pub mod commands;
 pub mod ledger;
+pub mod pool;
 pub mod world;
 
 use super::domain;
