@@ -174,7 +174,8 @@ pub struct AvatarBody {
 }
 
 /// Set the caller's picture: a multipart `file`, or the id of a file uploaded before.
-#[utoipa::path(post, path = "/v1/members/me/avatar", tag = "members", request_body = AvatarBody,
+#[utoipa::path(post, path = "/v1/members/me/avatar", tag = "members",
+    request_body(content((AvatarBody = "application/json"), (files::UploadForm = "multipart/form-data"))),
     responses((status = 200, body = MemberObject<'static>)))]
 pub async fn set_avatar(caller: Caller, request: Request) -> Answer {
     let file = if files::is_multipart(request.headers()) {

@@ -1,7 +1,7 @@
 //! What Lark's terminal client calls: the caller's workspace without naming it, and the daemons that carry agents.
 
 use axum::extract::State as AppState;
-use folkmoot_core::command::{AddMember, Command, Reply};
+use folkmoot_core::command::{AddMember, Command, Reply, UpdateMember};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::state::Daemon;
@@ -97,7 +97,14 @@ async fn add_or_renew(caller: &Caller, body: &NewAgentBody) -> Answer {
     let member = caller.look(|state, actor| access::member(state, actor).cloned())?;
     let (role_card, runtime) = body.card_and_runtime();
     if member.is_agent() {
-        caller.execute(Command::Hello { role_card, runtime: Some(runtime) }).await?;
+        // Without a connection it is not there, whatever it says of itself; its role card counts all the same.
+        let command = if is_there(caller, member.id)? {
+            Command::Hello { role_card, runtime: Some(runtime) }
+        } else {
+            let role_card = Some(role_card);
+            Command::UpdateMember(UpdateMember { member: member.id, role_card, ..UpdateMember::default() })
+        };
+        caller.execute(command).await?;
         return reply::ok(&NewAgent::new(&member, None));
     }
     let (api_key, key_hash) = Auth::new_key("lr");
@@ -115,6 +122,11 @@ async fn add_or_renew(caller: &Caller, body: &NewAgentBody) -> Answer {
     };
     let Reply::Member(agent) = caller.execute(Command::AddMember(add)).await? else { return Err(unexpected()) };
     reply::created(&NewAgent::new(&agent, Some(&api_key)))
+}
+
+/// Whether a member has a connection, its own or its daemon's. Presence is of those who do.
+fn is_there(caller: &Caller, member: MemberId) -> Result<bool, ApiError> {
+    caller.look(|state, _| Ok(state.presence_of(member) != Presence::Offline))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -135,7 +147,7 @@ pub struct AgentState<'a> {
     presence: Presence,
 }
 
-/// Say that the caller is there, and how.
+/// Say how the caller is. Whether it is there at all follows from its connections.
 #[utoipa::path(post, path = "/v1/agents/heartbeat", tag = "terminal", request_body = HeartbeatBody,
     responses((status = 200, body = AgentState<'static>)))]
 pub async fn heartbeat(caller: Caller, Body(body): Body<HeartbeatBody>) -> Answer {
@@ -146,7 +158,9 @@ pub async fn heartbeat(caller: Caller, Body(body): Body<HeartbeatBody>) -> Answe
         "sleeping" | "sleep" => Presence::Sleeping,
         _ => return Err(ApiError::bad_request("status must be one of online, idle, dnd, sleeping")),
     };
-    caller.execute(Command::SetPresence(presence)).await?;
+    if is_there(&caller, caller.id())? {
+        caller.execute(Command::SetPresence(presence)).await?;
+    }
     agent_state(&caller, caller.id(), "ok")
 }
 
@@ -169,7 +183,9 @@ pub async fn disconnect(caller: Caller, Path(name): Path<String>) -> Answer {
         let agent = agent.ok_or(refusal::AGENT_NOT_FOUND)?;
         if access::may_carry(member, agent) { Ok(agent.id) } else { Err(refusal::NOT_AUTHORIZED) }
     })?;
-    caller.app.execute(Actor::new(agent, Door::Rest), Command::Sleep).await?;
+    if is_there(&caller, agent)? {
+        caller.app.execute(Actor::new(agent, Door::Rest), Command::Sleep).await?;
+    }
     agent_state(&caller, agent, "disconnected")
 }
 

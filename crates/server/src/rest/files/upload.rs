@@ -98,7 +98,7 @@ async fn take_file(caller: &Caller, mut field: Field<'_>) -> Result<Received, Ap
     let filename = sanitized(field.file_name().unwrap_or_default());
     let declared = field.content_type().map(str::to_owned);
     tokio::fs::create_dir_all(&folder).await.map_err(|error| not_stored(&error))?;
-    let mut target = tokio::fs::File::create(part.path()).await.map_err(|error| not_stored(&error))?;
+    let mut target = create_private(part.path()).await.map_err(|error| not_stored(&error))?;
     let mut first_bytes = Vec::new();
     let mut size = 0;
     while let Some(chunk) = timed(field.chunk()).await? {
@@ -119,6 +119,11 @@ async fn take_file(caller: &Caller, mut field: Field<'_>) -> Result<Received, Ap
     target.sync_all().await.map_err(|error| not_stored(&error))?;
     let content_type = recorded(declared.as_deref(), &first_bytes);
     Ok(Received { content_type, id, part, filename, size, channel: None })
+}
+
+/// What is uploaded is for the hub to show, not for other users of the machine.
+async fn create_private(path: &Path) -> std::io::Result<tokio::fs::File> {
+    tokio::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).await
 }
 
 fn note_first(first_bytes: &mut Vec<u8>, chunk: &Bytes) {
