@@ -161,6 +161,43 @@ fn tail_shows_every_message_once_and_in_order_also_across_a_restart_of_the_hub()
     assert_eq!(tail.next_content(), "7");
 }
 
+/// More events than the hub replays over a socket, each third one a reply to the very first message.
+fn fill(home: &Home, hub: &Hub, channel: &str, count: usize) -> Vec<String> {
+    let profile = std::fs::read_to_string(home.path().join(".config/folkmoot/profile.json")).unwrap();
+    let profile: Value = serde_json::from_str(&profile).unwrap();
+    let token = profile["token"].as_str().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let url = format!("{}/v1/channels/{channel}/messages", hub.url());
+        let mut root = Value::Null;
+        for number in 0..count {
+            let thread = if number % 3 == 2 { root.clone() } else { Value::Null };
+            let body = serde_json::json!({"content": number.to_string(), "thread_id": thread});
+            let answer = http.post(&url).bearer_auth(token).json(&body).send().await.unwrap();
+            assert_eq!(answer.status(), 201);
+            if number == 0 {
+                root = answer.json::<Value>().await.unwrap()["id"].clone();
+            }
+        }
+    });
+    (0..count).map(|number| number.to_string()).collect()
+}
+
+#[test]
+fn tail_of_more_than_the_hub_replays_shows_every_message_and_reply() {
+    let (home, hub) = with_ann();
+    home.run(&["channel", "create", "general"]).good();
+    let channels = home.run(&["channel", "list", "--json"]).json();
+    let channel = channels.as_array().unwrap().iter().find(|channel| channel["name"] == "general").unwrap();
+    let sent = fill(&home, &hub, channel["id"].as_str().unwrap(), 1100);
+    for since in [0, 10] {
+        let tail = Tail::start(&home, &["tail", "general", "--json", "--since", &since.to_string()]);
+        let shown: Vec<String> = sent.iter().skip(since).map(|_| tail.next_content()).collect();
+        assert_eq!(shown, sent[since..]);
+    }
+}
+
 #[test]
 fn tail_prints_time_sender_and_text_and_indents_replies() {
     let (home, _hub) = with_ann();

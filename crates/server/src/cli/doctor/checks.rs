@@ -174,7 +174,6 @@ pub fn open_files() -> Finding {
     const SUBJECT: &str = "open files";
     let limit = getrlimit(Resource::Nofile);
     let (soft, hard) = (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX));
-    // The hub raises its own limit as far as it may, so only the hard one can hurt.
     if hard < FEW_FILES {
         let sentence = format!("at most {hard} open files, and every connection needs one");
         return Finding::warn(SUBJECT, sentence, "raise the limit: `ulimit -Hn`, or LimitNOFILE= in the service file");
