@@ -12,14 +12,14 @@ use folkmoot_core::ids::MemberId;
 use super::{Job, Work};
 
 /// The longest a message waits for company.
-const PATIENCE: Duration = Duration::from_millis(10);
+const PATIENCE: Duration = Duration::from_millis(20);
 /// How far back the pace is judged.
 const WINDOW: Duration = Duration::from_millis(50);
 /// A batch of this size is worth a commit of its own.
-const FULL_BATCH: usize = 16;
+const FULL_BATCH: usize = 128;
 /// Fewer speakers than this in the window: everybody is served at once.
 const FEW_SPEAKERS: usize = 8;
-const REMEMBERED: usize = 512;
+const REMEMBERED: usize = 1024;
 
 pub struct Pace {
     arrivals: VecDeque<(Instant, MemberId)>,
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn many_members_at_a_steady_pace_share_commits() {
         // 500 members, one message each per second: one every 2 ms.
-        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 5);
+        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 10);
     }
 
     #[test]
@@ -104,6 +104,6 @@ mod tests {
 
     #[test]
     fn a_full_batch_is_enough() {
-        assert_eq!(pace_of((0..500).map(|number| (number / 10, number.into()))), FULL_BATCH);
+        assert_eq!(pace_of((0..1000).map(|number| (number / 20, number.into()))), FULL_BATCH);
     }
 }
