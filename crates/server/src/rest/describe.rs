@@ -1,5 +1,7 @@
 //! The OpenAPI description: collected from the handlers, completed with what all of them share.
 
+use std::sync::LazyLock;
+
 use axum::http::StatusCode;
 use axum::response::Response;
 use utoipa::OpenApi as _;
@@ -144,8 +146,11 @@ pub fn to_json(openapi: &OpenApi) -> String {
     })
 }
 
-pub fn response(json: String) -> Response {
-    reply::encoded(StatusCode::OK, json.into_bytes())
+/// Written when somebody first asks, so that a start does not wait for it.
+static TEXT: LazyLock<String> = LazyLock::new(super::openapi_json);
+
+pub async fn show() -> Response {
+    reply::encoded(StatusCode::OK, &**TEXT)
 }
 
 #[cfg(test)]

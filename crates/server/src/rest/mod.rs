@@ -52,15 +52,13 @@ use crate::app::App;
 /// `/v1`, `/webhooks`, `/openapi.json` and `/docs`.
 pub fn router(app: App) -> Router {
     files::remove_leftovers(app.files_dir());
-    let (documented, openapi) = described();
-    let json = describe::to_json(&openapi);
-    let html = page::html(&openapi);
+    let (documented, _) = routes_of_all_areas().split_for_parts();
     Router::new()
         .merge(documented)
         .route("/v1", any(async || not_found()))
         .route("/v1/{*rest}", any(async || not_found()))
-        .route("/openapi.json", get(async move || describe::response(json.clone())))
-        .route("/docs", get(async move || page::response(html.clone())))
+        .route("/openapi.json", get(describe::show))
+        .route("/docs", get(page::show))
         .route("/docs/style.css", get(page::style))
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         // Every body is limited where it is read: JSON to 1 MB, files to 32 MB.
@@ -70,12 +68,11 @@ pub fn router(app: App) -> Router {
 
 /// The description of the surface, as it stands in `docs/openapi.json`.
 pub fn openapi_json() -> String {
-    describe::to_json(&described().1)
+    describe::to_json(&described())
 }
 
-fn described() -> (Router<App>, utoipa::openapi::OpenApi) {
-    let (router, openapi) = routes_of_all_areas().split_for_parts();
-    (router, describe::completed(openapi))
+fn described() -> utoipa::openapi::OpenApi {
+    describe::completed(routes_of_all_areas().into_openapi())
 }
 
 fn routes_of_all_areas() -> OpenApiRouter<App> {

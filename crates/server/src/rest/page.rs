@@ -1,5 +1,7 @@
 //! The readable page at `/docs`: the OpenAPI description as HTML. No script, nothing from elsewhere.
 
+use std::sync::LazyLock;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -11,15 +13,18 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-pub fn response(html: String) -> Response {
-    served("text/html; charset=utf-8", html)
+/// Written when somebody first asks, so that a start does not wait for it.
+static HTML: LazyLock<String> = LazyLock::new(|| html(&super::described()));
+
+pub async fn show() -> Response {
+    served("text/html; charset=utf-8", &HTML)
 }
 
 pub async fn style() -> Response {
-    served("text/css; charset=utf-8", STYLE.to_owned())
+    served("text/css; charset=utf-8", STYLE)
 }
 
-fn served(content_type: &'static str, text: String) -> Response {
+fn served(content_type: &'static str, text: &'static str) -> Response {
     let mut response = Response::new(Body::from(text));
     for (name, value) in [
         (header::CONTENT_TYPE, content_type),
@@ -34,7 +39,7 @@ fn served(content_type: &'static str, text: String) -> Response {
 }
 
 /// The whole page.
-pub fn html(openapi: &OpenApi) -> String {
+fn html(openapi: &OpenApi) -> String {
     let document = serde_json::to_value(openapi).unwrap_or_default();
     let mut page = Page(String::new());
     page.write(&document);
@@ -296,12 +301,12 @@ mod tests {
     use super::*;
 
     fn page() -> String {
-        html(&super::super::described().1)
+        html(&super::super::described())
     }
 
     #[test]
     fn the_page_shows_every_operation_once() {
-        let openapi = super::super::described().1;
+        let openapi = super::super::described();
         let page = html(&openapi);
         let document = serde_json::to_value(&openapi).unwrap();
         for (path, item) in fields_of(&document["paths"]) {

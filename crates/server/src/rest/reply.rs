@@ -16,15 +16,15 @@ pub fn json(status: StatusCode, body: &impl Serialize) -> Response {
         Ok(bytes) => encoded(status, bytes),
         Err(error) => {
             tracing::error!(%error, "an answer could not be written as JSON");
-            let text = br#"{"error":"internal error","code":"INTERNAL_ERROR","message":"internal error"}"#;
-            encoded(StatusCode::INTERNAL_SERVER_ERROR, text.to_vec())
+            let text = r#"{"error":"internal error","code":"INTERNAL_ERROR","message":"internal error"}"#;
+            encoded(StatusCode::INTERNAL_SERVER_ERROR, text)
         }
     }
 }
 
 /// JSON that was written elsewhere.
-pub fn encoded(status: StatusCode, json: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(json));
+pub fn encoded(status: StatusCode, json: impl Into<Body>) -> Response {
+    let mut response = Response::new(json.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
