@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
+
 use super::{Fault, Settings, data_dir_override, output};
 use crate::config::{Config, Override};
 
@@ -32,9 +34,18 @@ pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
         output::note(&format!("note: {note}"));
     }
     refuse_what_is_not_built(&loaded.config)?;
+    raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(crate::serve::run(loaded.config))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every connection needs a file descriptor, and shells give a program few of those it may have.
+fn raise_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum.or(Some(1 << 20));
+    // A smaller limit than hoped for is no reason not to start; `moot doctor` tells of it.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// Keys that are already promised but not yet served must not be passed over in silence.

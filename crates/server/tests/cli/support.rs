@@ -113,6 +113,10 @@ impl Hub {
         format!("http://{}", self.address)
     }
 
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Asks it to stop and waits until it has.
     pub fn stop(mut self) {
         let pid = rustix::process::Pid::from_child(&self.process);

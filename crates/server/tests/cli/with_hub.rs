@@ -278,3 +278,14 @@ fn a_second_hub_on_the_same_port_or_folder_fails_with_a_remedy() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("error: another hub is using the data folder"), "{ran:?}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hub_takes_as_many_open_files_as_it_may() {
+    let home = Home::new();
+    let hub = Hub::start(&home);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", hub.pid())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let numbers: Vec<&str> = line.split_whitespace().skip(3).take(2).collect();
+    assert_eq!(numbers[0], numbers[1], "{line}");
+}
