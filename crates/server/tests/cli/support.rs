@@ -1,7 +1,7 @@
 //! Runs the built binary in a home folder of its own.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -94,19 +94,18 @@ pub struct Hub {
 impl Hub {
     /// Starts a hub on a free port below this home.
     pub fn start(home: &Home) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        drop(listener);
-        Self::start_on(home, &address, &home.path().join("data"))
+        Self::start_on(home, "127.0.0.1:0", &home.path().join("data"))
     }
 
     pub fn start_on(home: &Home, address: &str, data_dir: &Path) -> Self {
         let mut command = home.command(&["serve", "--listen", address, "--data-dir", data_dir.to_str().unwrap()]);
-        command.env("MOOT_SMARTHOLE__ENABLED", "false").stdout(Stdio::null()).stderr(Stdio::null());
-        let process = command.spawn().unwrap();
-        let hub = Self { process, address: address.to_owned(), data_dir: data_dir.to_owned() };
-        wait_for("the hub to be ready", || is_ready(address).then_some(()));
-        hub
+        command.env("MOOT_SMARTHOLE__ENABLED", "false").stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let mut banner = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut banner).unwrap();
+        let address = banner.trim_end().split("http://").nth(1).expect("the hub says where it listens").to_owned();
+        wait_for("the hub to be ready", || is_ready(&address).then_some(()));
+        Self { process, address, data_dir: data_dir.to_owned() }
     }
 
     pub fn url(&self) -> String {
