@@ -26,20 +26,28 @@ fn measure(folder: &std::path::Path, total: usize, channels: usize) -> Result<()
     source.make_channels(store.as_mut())?;
     println!("{:>9} {:>7} {:>9} {:>9} {:>9} {:>9}", "messages", "batch", "µs CPU", "µs", "p50 ms", "p99 ms");
     for batch in [1, 16, 128] {
-        append(store.as_mut(), &mut source, (total / 10).min(20_000), batch)?;
+        append(store.as_mut(), &mut source, (total / 10).min(20_000), batch, false)?;
     }
     println!("filling up to {total}");
     let missing = total.saturating_sub(source.made);
-    append(store.as_mut(), &mut source, missing, 1000)?;
+    append(store.as_mut(), &mut source, missing, 1000, false)?;
     for batch in [1, 16, 128] {
-        append(store.as_mut(), &mut source, 20_000, batch)?;
+        append(store.as_mut(), &mut source, 20_000, batch, false)?;
     }
+    println!("and with a look for the key before each, as a send does");
+    append(store.as_mut(), &mut source, 20_000, 128, true)?;
     index(store.as_mut())?;
     drop(store);
     read(folder, &source)
 }
 
-fn append(store: &mut dyn Store, source: &mut Source, count: usize, batch: usize) -> Result<(), StoreError> {
+fn append(
+    store: &mut dyn Store,
+    source: &mut Source,
+    count: usize,
+    batch: usize,
+    looks: bool,
+) -> Result<(), StoreError> {
     let events: Vec<_> = (0..count).map(|_| source.message()).collect();
     let mut commits = Vec::with_capacity(count / batch + 1);
     let (began, cpu) = (Instant::now(), cpu_time());
@@ -47,6 +55,10 @@ fn append(store: &mut dyn Store, source: &mut Source, count: usize, batch: usize
         let began = Instant::now();
         let mut transaction = store.begin()?;
         for event in batch {
+            if let (true, Event::MessageSent(message)) = (looks, event) {
+                let known = transaction.message_by_key(message.sender, message.key.as_deref().unwrap_or_default());
+                assert_eq!(known, Ok(None));
+            }
             transaction.append(event)?;
         }
         transaction.commit()?;

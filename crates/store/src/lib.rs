@@ -48,7 +48,8 @@ pub trait Store: Send {
     /// A reader of its own, for another thread.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
 
-    /// Does some of the work that was put off while messages were coming in (search index); true when more is left.
+    /// Does some of the work that was put off while messages were coming in (search index, rows of removed channels);
+    /// true when more is left. It goes much faster in large portions: better now and then than after each message.
     fn catch_up(&mut self, at_most: usize) -> Result<bool, StoreError>;
 }
 
@@ -92,8 +93,10 @@ pub trait Reader: Lookup + Send {
     /// Messages that contain all words, newest first, only in these channels. Sees what [`Store::catch_up`] has taken in.
     fn search(&self, words: &str, channels: &[ChannelId], limit: usize) -> Found<Vec<Message>>;
 
+    /// How many records a list would have without its limit.
     fn count(&self, kind: Kind, filter: &Filter) -> Found<u64>;
 
+    /// How many messages are stored and not deleted.
     fn message_count(&self) -> Found<u64>;
 }
 

@@ -180,6 +180,23 @@ fn a_full_disk_refuses_writes_keeps_reading_and_recovers() {
 }
 
 #[test]
+fn a_statement_is_prepared_once_however_many_values_it_is_given() {
+    const SQL: &str =
+        "SELECT m.n FROM keys k JOIN live m ON m.n = k.n WHERE k.hash = ?1 AND m.sender = ?2 AND m.key = ?3";
+    let folder = new_folder();
+    let store = Sqlite::open(folder.path()).expect("a store");
+    let reader = open_for_reading(&store.path).expect("a reader");
+    for connection in [&store.connection, &reader] {
+        let mut statement = connection.prepare(SQL).expect("a statement");
+        for n in 0..5 {
+            let parameters = rusqlite::params![n, rows::blob(SENDER.0), format!("key {n}")];
+            assert_eq!(statement.exists(parameters), Ok(false));
+        }
+        assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
+    }
+}
+
+#[test]
 fn looking_costs_no_write() {
     let folder = new_folder();
     let mut store = Sqlite::open(folder.path()).expect("a store");
