@@ -19,7 +19,7 @@ async fn sigint_does_the_same() {
 async fn stops_cleanly_on(signal: Signal) {
     let (mut hub, alice) = start().await;
     let codebot = alice.add_agent("codebot").await;
-    let mut larks = vec![alice.lark().await, codebot.lark_agent().await];
+    let mut larks = [alice.lark().await, codebot.lark_agent().await];
     let started = Instant::now();
     hub.signal(signal);
     for (lark, whose) in larks.iter_mut().zip(["a human", "an agent"]) {
