@@ -12,6 +12,10 @@ use crate::model::*;
 pub enum Command {
     // Accounts and workspaces
     Register(Register),
+    /// A further workspace of somebody who owns one; a member of the same name and password owns it.
+    CreateWorkspace {
+        name: String,
+    },
     UpdateWorkspace {
         workspace: WorkspaceId,
         name: Option<String>,

@@ -15,7 +15,7 @@ use folkmoot_doors::{Protocol, Ticket};
 use folkmoot_store::Reader;
 use parking_lot::{Mutex, RwLock};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::auth::{Auth, Identity};
 use crate::config::{Config, Network};
@@ -42,6 +42,7 @@ struct Inner {
     data_dir: PathBuf,
     files_dir: PathBuf,
     started: Instant,
+    stop: watch::Receiver<bool>,
 }
 
 /// What [`App::new`] puts together; made by `serve`.
@@ -53,12 +54,34 @@ pub struct Parts {
     pub auth: Auth,
     pub metrics: Arc<Metrics>,
     pub seed: u64,
+    /// Turns true when the hub stops.
+    pub stop: watch::Receiver<bool>,
 }
 
 /// A few connections to the store for reading; more would only fight over the same cores.
 struct Readers {
     idle: Mutex<Vec<Box<dyn Reader>>>,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
+}
+
+/// A reader on loan; it goes back also when the one who uses it panics.
+struct Borrowed<'a> {
+    app: &'a App,
+    reader: Option<Box<dyn Reader>>,
+}
+
+impl Borrowed<'_> {
+    fn give_back(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            self.app.0.readers.idle.lock().push(reader);
+        }
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
 }
 
 impl App {
@@ -71,13 +94,14 @@ impl App {
             config: parts.config,
             state: parts.state,
             mailbox: parts.mailbox,
-            readers: Readers { turns: Semaphore::new(parts.readers.len()), idle: Mutex::new(parts.readers) },
+            readers: Readers { turns: Arc::new(Semaphore::new(parts.readers.len())), idle: Mutex::new(parts.readers) },
             auth: parts.auth,
             limits: RateLimits::default(),
             metrics: parts.metrics,
             ids: Mutex::new(IdSource::new(parts.seed)),
             next_connection: AtomicU64::new(1),
             started: Instant::now(),
+            stop: parts.stop,
         }))
     }
 
@@ -140,7 +164,12 @@ impl App {
     }
 
     /// Makes a proven member's connection part of the hub.
-    pub async fn attach(&self, connection: Arc<Connection>, identity: Identity, ticket: Ticket) -> Result<MemberId, Refusal> {
+    pub async fn attach(
+        &self,
+        connection: Arc<Connection>,
+        identity: Identity,
+        ticket: Ticket,
+    ) -> Result<MemberId, Refusal> {
         let (outcome, receiver) = oneshot::channel();
         let session = identity.token.map(|token| token.jti);
         let actor = Actor::connected(identity.member, connection.protocol.door(), connection.id);
@@ -158,21 +187,23 @@ impl App {
         &self,
         look: impl FnOnce(&dyn Reader) -> Found<R> + Send + 'static,
     ) -> Result<R, Refusal> {
-        let _turn = self.0.readers.turns.acquire().await.map_err(|_| stopping())?;
-        let reader = self.0.readers.idle.lock().pop().ok_or_else(stopping)?;
+        let turn = Arc::clone(&self.0.readers.turns).acquire_owned().await.map_err(|_| stopping())?;
         let app = self.clone();
+        // The turn goes with the reader: a caller that hangs up does not give it back while the reader is still out.
         let read = tokio::task::spawn_blocking(move || {
-            let found = look(&*reader);
-            app.0.readers.idle.lock().push(reader);
+            let mut reader = Borrowed { app: &app, reader: app.0.readers.idle.lock().pop() };
+            let found = reader.reader.as_deref().map(look);
+            reader.give_back();
+            drop(turn);
             found
         });
         match read.await {
-            Ok(Ok(found)) => Ok(found),
-            Ok(Err(unavailable)) => {
+            Ok(Some(Ok(found))) => Ok(found),
+            Ok(Some(Err(unavailable))) => {
                 tracing::error!(cause = %unavailable, "could not read from the store");
                 Err(unavailable.into())
             }
-            Err(_) => Err(Refusal::unavailable("the read was interrupted")),
+            Ok(None) | Err(_) => Err(Refusal::unavailable("the read was interrupted")),
         }
     }
 
@@ -196,7 +227,7 @@ impl App {
         let id = ConnectionId(self.0.next_connection.fetch_add(1, Ordering::Relaxed));
         let (reading, writing) = stream.into_split();
         let connection = Arc::new(Connection::new(id, protocol, writing));
-        tokio::spawn(ws::run::run(self.clone(), connection, reading, already_read));
+        tokio::spawn(ws::run::run(self.clone(), connection, reading, already_read, self.0.stop.clone()));
     }
 
     /// A web page may connect only from this hub's own address or one the configuration names.
@@ -204,7 +235,8 @@ impl App {
         let Some(origin) = headers.get(header::ORIGIN) else { return true };
         let Ok(origin) = origin.to_str() else { return false };
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let own_host = origin.split_once("://").is_some_and(|(_, rest)| !host.is_empty() && rest.eq_ignore_ascii_case(host));
+        let own_host =
+            origin.split_once("://").is_some_and(|(_, rest)| !host.is_empty() && rest.eq_ignore_ascii_case(host));
         let server = &self.0.config.server;
         let same = |allowed: &str| allowed.trim_end_matches('/').eq_ignore_ascii_case(origin);
         own_host || same(&server.public_url) || server.allowed_origins.iter().any(|allowed| same(allowed))
@@ -217,7 +249,8 @@ impl App {
             return socket;
         }
         let forwarded = headers.get_all("x-forwarded-for").into_iter().filter_map(|value| value.to_str().ok());
-        let hops: Vec<IpAddr> = forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
+        let hops: Vec<IpAddr> =
+            forwarded.flat_map(|value| value.split(',')).filter_map(|hop| hop.trim().parse().ok()).collect();
         let client = hops.into_iter().rev().find(|hop| !trusted(*hop));
         client.map_or(socket, |address| SocketAddr::new(address, 0))
     }

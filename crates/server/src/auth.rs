@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use argon2::Argon2;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use folkmoot_core::ids::MemberId;
 use folkmoot_core::model::{KeyHash, Member};
 use folkmoot_core::refusal::{self, Code, Refusal};
@@ -82,10 +82,9 @@ impl Auth {
         if state.is_revoked(&claims.jti) {
             return Err(INVALID_TOKEN);
         }
-        let member = state.member(MemberId::parse(&claims.member_id)).ok_or(Refusal {
-            code: Code::InvalidToken,
-            text: refusal::MEMBER_GONE.text,
-        })?;
+        let member = state
+            .member(MemberId::parse(&claims.member_id))
+            .ok_or(Refusal { code: Code::InvalidToken, text: refusal::MEMBER_GONE.text })?;
         // `iat` has whole seconds: a token of the same second as a password change still counts.
         if claims.iat * 1000 + 999 < member.secrets.valid_after {
             return Err(INVALID_TOKEN);

@@ -24,7 +24,9 @@ async fn ready(State(app): State<App>) -> impl IntoResponse {
     let doors: Vec<_> =
         DOORS.iter().map(|door| json!({ "door": door.door(), "path": door.path(), "status": "open" })).collect();
     match app.read(|reader| reader.message(folkmoot_core::ids::MessageId::NONE)).await {
-        Ok(_) => (StatusCode::OK, Json(json!({ "status": "ready", "version": env!("CARGO_PKG_VERSION"), "doors": doors }))),
+        Ok(_) => {
+            (StatusCode::OK, Json(json!({ "status": "ready", "version": env!("CARGO_PKG_VERSION"), "doors": doors })))
+        }
         Err(refusal) => {
             let body = json!({ "status": "not ready", "error": refusal.text, "doors": doors });
             (StatusCode::SERVICE_UNAVAILABLE, Json(body))

@@ -40,7 +40,11 @@ impl Default for Metrics {
         };
         registry.register("connections", "Logged-in connections per door", metrics.connections.clone());
         registry.register("messages", "Messages stored", metrics.messages.clone());
-        registry.register("commit_seconds", "Time from the end of a batch to its being on disk", metrics.commits.clone());
+        registry.register(
+            "commit_seconds",
+            "Time from the end of a batch to its being on disk",
+            metrics.commits.clone(),
+        );
         registry.register("commit_batch", "Commands decided per batch", metrics.batch.clone());
         registry.register("queue_overflows", "Connections that could not keep up", metrics.overflows.clone());
         registry.register("wakes", "Agents woken", metrics.wakes.clone());

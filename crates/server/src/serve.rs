@@ -43,6 +43,7 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
 
 struct Hub {
     app: App,
+    stop: watch::Sender<bool>,
     thread: std::thread::JoinHandle<()>,
 }
 
@@ -63,20 +64,21 @@ impl Hub {
         );
         let thread = std::thread::Builder::new().name("hub".to_owned()).spawn(move || executor.run())?;
         let auth = Auth::new(secret);
-        let app = App::new(Parts { config, state, mailbox, readers, auth, metrics, seed: rand::random() });
+        let (stop, stopped) = watch::channel(false);
+        let app =
+            App::new(Parts { config, state, mailbox, readers, auth, metrics, seed: rand::random(), stop: stopped });
         std::fs::create_dir_all(app.files_dir()).context("cannot make the folder for uploaded files")?;
-        Ok(Self { app, thread })
+        Ok(Self { app, stop, thread })
     }
 
     async fn serve(self, listener: TcpListener) -> anyhow::Result<()> {
-        let (stop, stopped) = watch::channel(false);
         let router = rest::router(self.app.clone()).merge(health::router(self.app.clone()));
-        let serving = tokio::spawn(net::serve(listener, self.app.clone(), router, stopped));
+        let serving = tokio::spawn(net::serve(listener, self.app.clone(), router, self.stop.subscribe()));
         wait_for_signal().await?;
         tracing::info!("stopping");
         let nobody = folkmoot_core::Actor::nobody(folkmoot_core::model::Door::Rest);
         self.app.submit(Job { actor: nobody, work: Work::Stop, respond: Respond::Nobody });
-        let _ = stop.send(true);
+        let _ = self.stop.send(true);
         let thread = self.thread;
         let finish = async {
             let _ = serving.await;
@@ -107,8 +109,12 @@ async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     let bound = socket.bind(address).and_then(|()| socket.listen(4096));
     bound.map_err(|error| {
         let hint = match error.kind() {
-            std::io::ErrorKind::AddrInUse => "another program listens there, perhaps another hub; choose another with --listen",
-            std::io::ErrorKind::PermissionDenied => "ports below 1024 need special rights; choose another with --listen",
+            std::io::ErrorKind::AddrInUse => {
+                "another program listens there, perhaps another hub; choose another with --listen"
+            }
+            std::io::ErrorKind::PermissionDenied => {
+                "ports below 1024 need special rights; choose another with --listen"
+            }
             std::io::ErrorKind::AddrNotAvailable => "this machine has no such address; see `server.listen`",
             _ => "choose another address with --listen",
         };

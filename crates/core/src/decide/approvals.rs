@@ -82,6 +82,10 @@ pub fn request_review(
     channel: Option<ChannelId>,
 ) -> Outcome {
     let requester = access::member(context.state, actor)?;
+    // On Lark's socket reviews are between agents, as its clients know it; people ask for one over REST.
+    if actor.door == Door::Lark && !requester.is_agent() {
+        return Err(refusal::NOT_AUTHORIZED);
+    }
     let workspace = requester.workspace;
     let reviewer = access::colleague(context.state, actor, reviewer)?.id;
     if reviewer == actor.member {

@@ -55,6 +55,26 @@ pub fn register(context: &mut Context<'_>, register: Register) -> Outcome {
     Ok(Decision::new(Reply::Registered { member: Arc::new(member), workspace }, events))
 }
 
+/// Whoever owns a workspace may make another. An email belongs to one account, so the new member logs in by `name@slug`.
+pub fn create_workspace(context: &mut Context<'_>, actor: Actor, name: &str) -> Outcome {
+    let owner = Arc::clone(access::member(context.state, actor)?);
+    if owner.role != Role::Owner || owner.is_agent() {
+        return Err(Refusal::new(refusal::Code::Forbidden, "only the owner of a workspace may make another"));
+    }
+    let name = short_text(name, "name", MAX_NAME_CHARS)?;
+    let workspace =
+        Workspace { id: WorkspaceId(context.new_id()), slug: free_slug(context, &name), name, created_at: context.now };
+    let secrets = Secrets { password_hash: owner.secrets.password_hash.clone(), ..Secrets::default() };
+    let member = Member {
+        role: Role::Owner,
+        nick: owner.nick.clone(),
+        secrets,
+        ..new_member(context, workspace.id, MemberKind::Human, owner.name.clone(), None)
+    };
+    let events = vec![Event::Saved(workspace.clone().into()), Event::Saved(member.clone().into())];
+    Ok(Decision::new(Reply::Registered { member: Arc::new(member), workspace }, events))
+}
+
 fn new_member(
     context: &mut Context<'_>,
     workspace: WorkspaceId,

@@ -79,6 +79,7 @@ pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outc
     let actor = actor.resolve(context.state)?;
     match command {
         Command::Register(register) => members::register(context, register),
+        Command::CreateWorkspace { name } => members::create_workspace(context, actor, &name),
         Command::UpdateWorkspace { workspace, name, slug } => {
             members::update_workspace(context, actor, workspace, name, slug)
         }

@@ -25,7 +25,7 @@ const READS_PAUSE: Duration = Duration::from_secs(10);
 const IDLE_AFTER: Duration = Duration::from_millis(300);
 const CATCH_UP_ROWS: usize = 500;
 /// When it is never quiet, put-off work is done all the same once this much has gathered, but no faster than this.
-const CATCH_UP_AT_MESSAGES: usize = 200_000;
+const CATCH_UP_AT: usize = 200_000;
 const CATCH_UP_PAUSE: Duration = Duration::from_millis(200);
 
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
@@ -41,7 +41,8 @@ pub struct Executor {
     pace: super::pace::Pace,
     presence_told_at: Instant,
     reads_stored_at: Instant,
-    messages_since_catch_up: usize,
+    /// Changes whose indexing was put off.
+    put_off: usize,
     caught_up_at: Instant,
     /// Who waits for the search index to be current.
     searchers: Vec<Respond>,
@@ -78,7 +79,7 @@ impl Executor {
             presence_told_at: now,
             reads_stored_at: now,
             // There may be messages from before the start that the index has not seen.
-            messages_since_catch_up: 1,
+            put_off: 1,
             caught_up_at: now,
             searchers: Vec::new(),
             stopping: false,
@@ -129,7 +130,14 @@ impl Executor {
         let mut decided = Vec::new();
         let stored = match self.store.begin() {
             Ok(mut transaction) => {
-                let mut batch = Batch { transaction: &mut *transaction, state: &state, ids: &mut self.ids, now, broken: None, writes: false };
+                let mut batch = Batch {
+                    transaction: &mut *transaction,
+                    state: &state,
+                    ids: &mut self.ids,
+                    now,
+                    broken: None,
+                    writes: false,
+                };
                 for job in jobs {
                     match job.work {
                         Work::CatchUp => self.searchers.push(job.respond),
@@ -181,6 +189,7 @@ impl Executor {
                 return self.respond(respond, &Err(refusal), state);
             }
         };
+        let attaches = attach.is_some();
         if let (Some(session), Some(connection)) = (attach, respond.connection()) {
             // Nothing may reach the newcomer before its welcome.
             self.fanout.settle();
@@ -192,6 +201,10 @@ impl Executor {
         let (before, after) = events.split_at(told_before_reply.min(events.len()));
         self.tell_all(before, state, now);
         self.respond(respond, &reply, state);
+        if attaches {
+            // The welcome goes out before anything the channels say in the rest of this batch.
+            self.fanout.settle();
+        }
         self.tell_all(after, state, now);
     }
 
@@ -214,7 +227,10 @@ impl Executor {
         match event {
             Event::MessageSent(_) => {
                 self.metrics.messages.inc();
-                self.messages_since_catch_up += 1;
+                self.put_off += 1;
+            }
+            Event::MessageEdited { .. } | Event::MessageDeleted { .. } | Event::Removed(Record::Channel(_)) => {
+                self.put_off += 1;
             }
             Event::Woken(_) => {
                 self.metrics.wakes.inc();
@@ -284,7 +300,7 @@ impl Executor {
         }
         let presence = self.fanout.has_presence_to_tell().then(|| self.presence_told_at + PRESENCE_PAUSE);
         let reads = self.state.read().has_moved_reads().then(|| self.reads_stored_at + READS_PAUSE);
-        let catch_up = (self.messages_since_catch_up > 0).then(|| Instant::now() + IDLE_AFTER);
+        let catch_up = (self.put_off > 0).then(|| Instant::now() + IDLE_AFTER);
         [presence, reads, catch_up].into_iter().flatten().min()
     }
 
@@ -309,8 +325,8 @@ impl Executor {
             return true;
         }
         let idle = self.mailbox.is_empty() && self.pace.is_quiet(Instant::now(), IDLE_AFTER);
-        let much = self.messages_since_catch_up >= CATCH_UP_AT_MESSAGES && self.caught_up_at.elapsed() >= CATCH_UP_PAUSE;
-        self.messages_since_catch_up > 0 && (idle || much)
+        let much = self.put_off >= CATCH_UP_AT && self.caught_up_at.elapsed() >= CATCH_UP_PAUSE;
+        self.put_off > 0 && (idle || much)
     }
 
     fn tell_presence_if_due(&mut self, state: &State, now: Millis) {
@@ -331,7 +347,7 @@ impl Executor {
                 Err(storage_refusal(&error))
             }
         };
-        self.messages_since_catch_up = 0;
+        self.put_off = 0;
         let state = Arc::clone(&self.state);
         for searcher in std::mem::take(&mut self.searchers) {
             self.respond(searcher, &answer, &state.read());
@@ -369,7 +385,9 @@ fn refused(job: Job, error: &StoreError) -> Decided {
 
 fn storage_refusal(error: &StoreError) -> Refusal {
     match error {
-        StoreError::Full => Refusal::unavailable("the disk is full, nothing was changed; free some space and try again"),
+        StoreError::Full => {
+            Refusal::unavailable("the disk is full, nothing was changed; free some space and try again")
+        }
         _ => Refusal::unavailable("storage is unavailable, nothing was changed"),
     }
 }
@@ -396,7 +414,8 @@ impl Batch<'_, '_> {
             }
             Work::Unsubscribe { connection, channel } => {
                 fanout.unsubscribe(connection, channel);
-                let outcome = Ok(Decision { events: Vec::new(), reply: Reply::Subscribed(channel), told_before_reply: 0 });
+                let outcome =
+                    Ok(Decision { events: Vec::new(), reply: Reply::Subscribed(channel), told_before_reply: 0 });
                 // The reply must not subscribe it again.
                 let actor = Actor { connection: None, ..actor };
                 return Some(Decided { actor, respond, attach: None, outcome });

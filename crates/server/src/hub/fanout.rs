@@ -104,7 +104,8 @@ impl Fanout {
         let limit = connection.protocol.limits().subscriptions;
         let channels: Vec<_> = state.channels_of(member).map(|room| room.channel.id).take(limit).collect();
         let id = connection.id;
-        let slot = self.slots.insert(Attached { connection, door, member, workspace, channels: Vec::new(), is_dirty: false });
+        let slot =
+            self.slots.insert(Attached { connection, door, member, workspace, channels: Vec::new(), is_dirty: false });
         self.by_connection.insert(id, slot);
         self.by_member.entry(member).or_default().push(slot);
         self.doors[door].workspaces.entry(workspace).or_default().push(slot);
@@ -220,12 +221,12 @@ impl Fanout {
             self.presence.changed.insert(*member, *workspace);
             return;
         }
-        for door in 0..self.doors.len() {
+        for (door, protocol) in DOORS.iter().enumerate() {
             if !self.has_listeners(door, audience) {
                 continue;
             }
             let view = self.view(state, now);
-            if let Some(text) = DOORS[door].event(event, view) {
+            if let Some(text) = protocol.event(event, view) {
                 self.gather(door, audience, event, &text);
             }
         }
@@ -340,7 +341,7 @@ impl Fanout {
     }
 
     fn tell_together(&mut self, workspace: WorkspaceId, events: &[Event], state: &State, now: Millis) {
-        for door in 0..self.doors.len() {
+        for (door, protocol) in DOORS.iter().enumerate() {
             let slots = self.listeners(door, Audience::Workspace(workspace));
             if slots.is_empty() {
                 continue;
@@ -348,7 +349,7 @@ impl Fanout {
             let mut bytes = BytesMut::new();
             for event in events {
                 let view = self.view(state, now);
-                if let Some(text) = DOORS[door].event(event, view) {
+                if let Some(text) = protocol.event(event, view) {
                     frame::put_text(&mut bytes, &text);
                 }
             }

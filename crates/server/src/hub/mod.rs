@@ -32,9 +32,15 @@ pub struct Job {
 pub enum Work {
     Decide(Box<Command>),
     /// A proven member's connection joins the hub.
-    Attach { connection: Arc<Connection>, session: Option<String> },
+    Attach {
+        connection: Arc<Connection>,
+        session: Option<String>,
+    },
     Detach(ConnectionId),
-    Unsubscribe { connection: ConnectionId, channel: ChannelId },
+    Unsubscribe {
+        connection: ConnectionId,
+        channel: ChannelId,
+    },
     /// Takes everything said so far into the search index, then answers.
     CatchUp,
     /// Says goodbye to every connection and ends the thread.
@@ -47,7 +53,14 @@ pub type Answer = Result<Reply, Refusal>;
 pub enum Respond {
     Nobody,
     Caller(oneshot::Sender<Answer>),
-    Connection { connection: Arc<Connection>, ticket: Ticket },
+    Connection {
+        connection: Arc<Connection>,
+        ticket: Ticket,
+    },
     /// To the connection, and to its task, which waits to learn who it is.
-    LogIn { connection: Arc<Connection>, ticket: Ticket, outcome: oneshot::Sender<Answer> },
+    LogIn {
+        connection: Arc<Connection>,
+        ticket: Ticket,
+        outcome: oneshot::Sender<Answer>,
+    },
 }

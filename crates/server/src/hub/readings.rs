@@ -34,7 +34,8 @@ pub async fn inbox(app: &App, actor: Actor, poll: Poll) -> Result<Vec<Notificati
         let actor = actor.resolve(state)?;
         access::agent(state, actor).map(|agent| agent.id)
     })?;
-    let mut filter = Filter::owner(agent).states(if poll.unread_only { &[NEW] } else { &[NEW, SEEN] }).limit(poll.limit);
+    let mut filter =
+        Filter::owner(agent).states(if poll.unread_only { &[NEW] } else { &[NEW, SEEN] }).limit(poll.limit);
     filter.name = poll.source_type;
     let items = app.read(move |reader| reader.list::<Notification>(&filter)).await?;
     Ok(items.into_iter().filter(|item| poll.since.is_none_or(|since| item.created_at > since)).collect())

@@ -1,18 +1,15 @@
 //! Workspaces. A token belongs to one member, and a member to one workspace.
 
-use folkmoot_core::command::{Command, Register, Registration, Reply};
+use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::*;
-use folkmoot_core::model::Role;
-use folkmoot_core::{Code, Refusal, access, refusal};
+use folkmoot_core::{access, refusal};
 use folkmoot_doors::lark::objects::WorkspaceObject;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::error::ApiError;
 use super::extract::{Body, Caller, Path};
 use super::reply::{self, Answer, Done};
 use super::unexpected;
-use crate::auth::random_hex;
 
 #[derive(Deserialize, ToSchema)]
 pub struct NewWorkspaceBody {
@@ -35,27 +32,10 @@ pub struct NewWorkspace<'a> {
 #[utoipa::path(post, path = "/v1/workspaces", tag = "workspaces", request_body = NewWorkspaceBody,
     responses((status = 201, body = NewWorkspace<'static>)))]
 pub async fn create(caller: Caller, Body(body): Body<NewWorkspaceBody>) -> Answer {
-    let owner = caller.look(|state, actor| access::member(state, actor).cloned())?;
-    let password_hash = owner.secrets.password_hash.clone().filter(|_| owner.role == Role::Owner);
-    let register = Register {
-        policy: Registration::Open,
-        // An email belongs to one account; the new member logs in by `name@slug` and this one only stands for it.
-        email: format!("{}@{}.invalid", owner.id, random_hex(8)),
-        name: owner.name.clone(),
-        workspace_name: Some(short_name(&body.name)?),
-        password_hash: password_hash
-            .ok_or(Refusal::new(Code::Forbidden, "only the owner of a workspace may make another"))?,
-    };
-    let Reply::Registered { member, workspace } = caller.execute(Command::Register(register)).await? else {
-        return Err(unexpected());
-    };
+    let command = Command::CreateWorkspace { name: body.name };
+    let Reply::Registered { member, workspace } = caller.execute(command).await? else { return Err(unexpected()) };
     let token = caller.app.auth().issue_token(&member, caller.app.now());
     reply::created(&NewWorkspace { workspace: (&workspace).into(), member_id: member.id, token })
-}
-
-/// An account that registers may leave the name to the hub; who makes a workspace must give one.
-fn short_name(name: &str) -> Result<String, ApiError> {
-    if name.trim().is_empty() { Err(ApiError::bad_request("name is required")) } else { Ok(name.to_owned()) }
 }
 
 /// The caller's workspace, as a list.

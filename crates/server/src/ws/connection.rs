@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use folkmoot_core::ids::{ChannelId, ConnectionId, MemberId};
 use folkmoot_core::Millis;
+use folkmoot_core::ids::{ChannelId, ConnectionId, MemberId};
 use folkmoot_doors::Protocol;
 use parking_lot::Mutex;
 use tokio::net::tcp::OwnedWriteHalf;

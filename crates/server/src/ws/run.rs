@@ -13,6 +13,7 @@ use folkmoot_core::Actor;
 use folkmoot_doors::{Ask, Session, Step, Ticket};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::tcp::OwnedReadHalf;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tungstenite::error::{CapacityError, Error};
 use tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
@@ -34,7 +35,13 @@ thread_local! {
 }
 
 /// Serves a connection until it ends, and tells the hub that it ended.
-pub async fn run(app: App, connection: Arc<Connection>, mut socket: OwnedReadHalf, already_read: Bytes) {
+pub async fn run(
+    app: App,
+    connection: Arc<Connection>,
+    mut socket: OwnedReadHalf,
+    already_read: Bytes,
+    mut stop: watch::Receiver<bool>,
+) {
     let session = connection.protocol.open(app.now());
     let limit = connection.protocol.limits().frame_bytes;
     let config = WebSocketConfig::default()
@@ -46,13 +53,14 @@ pub async fn run(app: App, connection: Arc<Connection>, mut socket: OwnedReadHal
         connection,
         session,
         protocol: WebSocketContext::new(Role::Server, Some(config)),
+        is_broken: false,
         closing_until: None,
     };
     if !already_read.is_empty() {
         let incoming = driver.decode(&already_read);
         driver.handle(incoming).await;
     }
-    driver.serve(&mut socket).await;
+    driver.serve(&mut socket, &mut stop).await;
     driver.connection.abandon();
     if let Some(member) = driver.session.member() {
         let actor = Actor::connected(member, driver.connection.protocol.door(), driver.connection.id);
@@ -65,6 +73,8 @@ struct Driver {
     connection: Arc<Connection>,
     session: Box<dyn Session>,
     protocol: WebSocketContext,
+    /// The peer broke the protocol: nothing it sends can be understood any more.
+    is_broken: bool,
     closing_until: Option<Instant>,
 }
 
@@ -78,7 +88,7 @@ enum Incoming {
 }
 
 impl Driver {
-    async fn serve(&mut self, socket: &mut OwnedReadHalf) {
+    async fn serve(&mut self, socket: &mut OwnedReadHalf, stop: &mut watch::Receiver<bool>) {
         let timer = sleep_until(self.next_deadline());
         tokio::pin!(timer);
         loop {
@@ -95,6 +105,8 @@ impl Driver {
                     }
                     connection.flush();
                 }
+                // Whoever has logged in is closed by the hub, after what it was still to hear.
+                _ = stop.changed(), if self.session.member().is_none() => connection.close(1001, "the hub is stopping"),
                 () = connection.attention.notified() => {}
                 () = &mut timer => self.on_timer(),
             }
@@ -156,7 +168,7 @@ impl Driver {
     fn decode(&mut self, bytes: &[u8]) -> Vec<Incoming> {
         let mut feed = Feed { input: bytes, output: Vec::new() };
         let mut incoming = Vec::new();
-        loop {
+        while !self.is_broken {
             match self.protocol.read(&mut feed) {
                 Ok(Message::Text(text)) => incoming.push(Incoming::Text(text)),
                 Ok(Message::Binary(_)) => incoming.push(Incoming::Binary),
@@ -165,7 +177,7 @@ impl Driver {
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
                     incoming.push(Incoming::End(complaint(&error)));
-                    break;
+                    self.is_broken = true;
                 }
             }
         }

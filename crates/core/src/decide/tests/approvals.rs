@@ -159,6 +159,14 @@ fn a_review_is_asked_of_a_colleague_other_than_oneself() {
 }
 
 #[test]
+fn on_larks_socket_agents_ask_for_reviews_and_people_ask_elsewhere() {
+    let Asked { mut world, alice, bob, codebot, .. } = asked();
+    assert_eq!(world.refused(alice, request(bob, None)), refusal::NOT_AUTHORIZED);
+    world.done(crate::Actor::new(alice, Door::Rest), request(bob, None));
+    world.done(codebot, request(bob, None));
+}
+
+#[test]
 fn an_agents_own_things_are_nobody_elses() {
     let Asked { world, alice, codebot, .. } = asked();
     let actor = |member| crate::Actor::new(member, Door::Rest);

@@ -70,6 +70,25 @@ fn a_password_has_8_to_1024_characters() {
 }
 
 #[test]
+fn whoever_owns_a_workspace_makes_another_and_owns_it_too() {
+    let mut world = World::new();
+    let (alice, admin, agent) = (world.alice, world.admin("admin"), world.agent("agent"));
+    let create = |name: &str| Command::CreateWorkspace { name: name.to_owned() };
+    for who in [admin, agent] {
+        assert_eq!(world.refused(who, create("Lab")).text, "only the owner of a workspace may make another");
+    }
+    assert_eq!(world.refused(somebody(), create("Lab")), refusal::NOT_AUTHENTICATED);
+    assert_eq!(world.refused(alice, create(" ")).code, Code::BadRequest);
+    let Reply::Registered { member, workspace } = world.done(alice, create("The Lab")).reply else { panic!() };
+    assert_eq!((workspace.name.as_str(), workspace.slug.as_str()), ("The Lab", "the-lab"));
+    assert_eq!((member.role, member.name.as_str(), member.workspace), (Role::Owner, "alice", workspace.id));
+    assert_ne!(member.id, alice, "nobody is in two workspaces");
+    assert_eq!(member.email, None, "an email belongs to one account");
+    let called: Vec<_> = world.state.members_called("alice@the-lab").iter().map(|found| found.id).collect();
+    assert_eq!(called, [member.id]);
+}
+
+#[test]
 fn a_workspace_is_changed_by_admins_and_its_slug_is_its_own() {
     let mut world = World::new();
     let (bob, admin) = (world.human("bob"), world.admin("admin"));
