@@ -139,3 +139,12 @@ pub fn own(state: &State, actor: Actor, owner: MemberId) -> Result<&Arc<Member>,
     let member = member(state, actor)?;
     if member.id == owner { Ok(member) } else { Err(refusal::NOT_AUTHORIZED) }
 }
+
+/// Who runs the hub: an owner or admin of its first workspace. Where anybody may register, everybody owns some
+/// workspace, and that alone must not let them fill the operator's disk.
+pub fn operator(state: &State, actor: Actor) -> Result<(), Refusal> {
+    let own = member(state, actor)?.workspace;
+    admin(state, actor, own)?;
+    let first = state.workspaces().map(|workspace| workspace.id).min();
+    if first == Some(own) { Ok(()) } else { Err(refusal::NOT_THE_OPERATOR) }
+}

@@ -85,6 +85,7 @@ catalogue! {
     NOT_AN_AGENT Forbidden "not authenticated agent";
     REGISTRATION_CLOSED Forbidden "registration is closed; ask an admin of the workspace to add you";
     ADMINS_ONLY Forbidden "only an owner or admin may do this";
+    NOT_THE_OPERATOR Forbidden "only an owner or admin of the hub's first workspace may do this";
     INVALID_DATA BadRequest "invalid data";
     CONTENT_REQUIRED BadRequest "content is required";
     CONTENT_TOO_LONG TooLarge "content too long (max 10000 characters)";

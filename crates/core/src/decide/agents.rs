@@ -76,10 +76,13 @@ pub fn set_presence(context: &mut Context<'_>, actor: Actor, wanted: Presence) -
     if !allowed {
         return Err(Refusal::bad_request("status must be one of online, idle, dnd"));
     }
-    if context.state.presence_of(member.id) == wanted {
-        return Ok(Decision::nothing(Reply::Done));
-    }
-    Ok(Decision::new(Reply::Done, vec![presence(member, wanted)]))
+    Ok(Decision::new(Reply::Done, change_of_presence(context, member, wanted).into_iter().collect()))
+}
+
+/// What is told when somebody says how present they are: nothing new, or of somebody who is not connected, is not told.
+fn change_of_presence(context: &Context<'_>, member: &Member, wanted: Presence) -> Option<Event> {
+    let now = context.state.presence_of(member.id);
+    (now != wanted && now != Presence::Offline).then(|| presence(member, wanted))
 }
 
 pub fn hello(context: &mut Context<'_>, actor: Actor, role_card: RoleCard, runtime: Option<Runtime>) -> Outcome {
@@ -89,18 +92,13 @@ pub fn hello(context: &mut Context<'_>, actor: Actor, role_card: RoleCard, runti
         let member = Member { role_card: Some(role_card), runtime, ..(**agent).clone() };
         events.push(Event::Saved(member.into()));
     }
-    if context.state.presence_of(agent.id) != Presence::Online {
-        events.push(presence(agent, Presence::Online));
-    }
+    events.extend(change_of_presence(context, agent, Presence::Online));
     Ok(Decision::new(Reply::Welcome { agent: agent.id }, events).reply_after(0))
 }
 
 pub fn sleep(context: &mut Context<'_>, actor: Actor) -> Outcome {
     let agent = access::agent(context.state, actor)?;
-    if context.state.presence_of(agent.id) == Presence::Sleeping {
-        return Ok(Decision::nothing(Reply::Done));
-    }
-    Ok(Decision::new(Reply::Done, vec![presence(agent, Presence::Sleeping)]))
+    Ok(Decision::new(Reply::Done, change_of_presence(context, agent, Presence::Sleeping).into_iter().collect()))
 }
 
 pub fn thinking(context: &mut Context<'_>, actor: Actor, channel: ChannelId) -> Outcome {

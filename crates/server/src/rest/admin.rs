@@ -1,6 +1,6 @@
 //! For the operator: figures, and a backup while the hub runs.
 
-use folkmoot_core::{Actor, Code, Millis, Refusal, State, access};
+use folkmoot_core::{Actor, Millis, Refusal, State, access};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
@@ -80,7 +80,7 @@ pub struct BackupMade {
 /// Write a backup below the data folder (owner or admin of the hub's first workspace). The hub goes on meanwhile.
 #[utoipa::path(post, path = "/v1/admin/backup", tag = "operator", responses((status = 201, body = BackupMade)))]
 pub async fn backup(caller: Caller) -> Answer {
-    caller.look(operator)?;
+    caller.look(access::operator)?;
     let turn = TURN.try_acquire().map_err(|_| Refusal::conflict("a backup is being made already"))?;
     // On its own task: it goes on, and keeps its turn, when the client hangs up.
     let working = tokio::spawn(async move {
@@ -98,25 +98,14 @@ pub async fn backup(caller: Caller) -> Answer {
     working.await.map_err(|_| unexpected())?
 }
 
-/// Who runs the hub: an owner or admin of its first workspace. Where anybody may register, everybody owns some
-/// workspace, and that alone must not let them fill the operator's disk.
-fn operator(state: &State, actor: Actor) -> Result<(), Refusal> {
-    let own = access::member(state, actor)?.workspace;
-    access::admin(state, actor, own)?;
-    let first = state.workspaces().map(|workspace| workspace.id).min();
-    if first == Some(own) {
-        return Ok(());
-    }
-    Err(Refusal::new(Code::Forbidden, "only an owner or admin of the hub's first workspace may do this"))
-}
-
 #[cfg(test)]
 mod tests {
     use folkmoot_core::ids::*;
     use folkmoot_core::model::*;
     use folkmoot_core::record::Record;
 
-    use super::*;
+    use folkmoot_core::access::operator;
+    use folkmoot_core::{Actor, State};
 
     fn workspace(id: u128) -> Record {
         let id = WorkspaceId(id);
