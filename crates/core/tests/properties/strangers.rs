@@ -159,7 +159,7 @@ fn stranger_pool(world: &mut World) -> Pool {
 }
 
 proptest! {
-    #![proptest_config(cases(64))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn no_command_of_a_non_member_changes_or_reveals_anything(

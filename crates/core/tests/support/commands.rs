@@ -15,7 +15,7 @@ use super::world::{key, new_file, new_member};
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 65;
+pub const KINDS: u16 = 66;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -64,6 +64,7 @@ impl Pool {
             kind @ 50..56 => self.question(kind, dice),
             kind @ 56..60 => self.call(kind, dice),
             kind @ 60..65 => self.keeping(kind, dice),
+            65 => Command::CreateWorkspace { name: self.name(dice) },
             _ => self.send(dice),
         }
     }
@@ -429,5 +430,6 @@ pub fn number(command: &Command) -> u16 {
         Command::CreateWebhook { .. } => 62,
         Command::RemoveWebhook { .. } => 63,
         Command::PostToWebhook { .. } => 64,
+        Command::CreateWorkspace { .. } => 65,
     }
 }

@@ -90,6 +90,18 @@ fn what_people_say_of_themselves_counts_while_they_are_there() {
 }
 
 #[test]
+fn nothing_is_told_of_who_is_not_connected() {
+    let mut world = World::new();
+    let (alice, codebot) = (world.alice, world.agent("codebot"));
+    let hello = Command::Hello { role_card: RoleCard::default(), runtime: None };
+    let said = [(alice, Command::SetPresence(Presence::Idle)), (codebot, Command::Sleep), (codebot, hello)];
+    for (who, command) in said {
+        assert!(presences(&world.done(who, command)).is_empty());
+        assert_eq!(world.presence(who), Presence::Offline);
+    }
+}
+
+#[test]
 fn another_tab_does_not_disturb_who_does_not_want_to_be_disturbed() {
     let mut world = World::new();
     let alice = world.alice;

@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::model::*;
 use crate::record::Record;
 use crate::refusal::{self, Code};
-use crate::{Actor, Refusal};
+use crate::{Actor, Refusal, access};
 
 fn register(policy: Registration, name: &str, email: &str) -> Command {
     Command::Register(Register {
@@ -120,6 +120,17 @@ fn a_workspace_is_deleted_by_its_owner_with_everything_in_it() {
     assert!(world.state.is_empty() && world.state.channel(general).is_none());
     assert_eq!(world.refused(alice, say(general, "hello?")), refusal::NOT_AUTHENTICATED);
     assert_eq!(world.ledger.all_messages().count(), 0);
+}
+
+#[test]
+fn who_runs_the_hub_is_an_owner_or_admin_of_its_first_workspace() {
+    let mut world = World::new();
+    let (alice, admin, bob) = (world.alice, world.admin("admin"), world.human("bob"));
+    let (_, stranger) = world.register("stranger");
+    let runs = |member| access::operator(&world.state, Actor::new(member, Door::Rest));
+    assert_eq!((runs(alice), runs(admin)), (Ok(()), Ok(())));
+    assert_eq!(runs(bob), Err(refusal::ADMINS_ONLY));
+    assert_eq!(runs(stranger), Err(refusal::NOT_THE_OPERATOR));
 }
 
 #[test]
