@@ -73,7 +73,7 @@ fn step(world: &mut World, rolls: [u16; ROLLS]) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(cases(96))]
+    #![proptest_config(cases(160))]
 
     #[test]
     fn every_event_and_every_reply_is_one_valid_envelope(draws in proptest::collection::vec(any::<[u16; ROLLS]>(), 1..60)) {

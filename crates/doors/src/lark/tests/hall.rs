@@ -102,6 +102,10 @@ impl Hall {
         heard
     }
 
+    pub fn has_heard(&self, name: &str) -> bool {
+        self.seat(name).is_some_and(|index| !self.seats[index].heard.is_empty())
+    }
+
     pub fn forget(&mut self) {
         self.seats.iter_mut().for_each(|seat| seat.heard.clear());
     }
