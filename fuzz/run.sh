@@ -1,0 +1,54 @@
+#!/bin/sh
+# Fuzzes every target for a bounded time: fuzz/run.sh [SECONDS]. Without the tools for it, it says so and does nothing.
+set -eu
+cd "$(dirname "$0")"
+seconds=${1:-20}
+
+skip() {
+    echo "fuzzing was skipped: $1"
+    exit 0
+}
+
+command -v rustup >/dev/null 2>&1 || skip "there is no rustup to run a nightly toolchain with"
+rustup run nightly rustc --version >/dev/null 2>&1 ||
+    skip "there is no nightly toolchain; \`rustup toolchain install nightly\` brings one"
+if ! command -v cargo-fuzz >/dev/null 2>&1; then
+    echo "installing cargo-fuzz, once"
+    cargo install --quiet --locked cargo-fuzz@^0.13 || skip "cargo-fuzz could not be installed"
+fi
+
+transcripts=../crates/doors/src/lark/transcripts
+
+# Every client frame of the transcripts, and every transcript as a whole, is where the search begins.
+seed() {
+    mkdir -p corpus/envelope corpus/session corpus/record_decode
+    cp "$transcripts"/*.txt corpus/session/
+    sed -n 's/^C [a-z]*: \({.*}\)$/\1/p' "$transcripts"/*.txt | {
+        number=0
+        while IFS= read -r frame; do
+            number=$((number + 1))
+            printf '%s' "$frame" >"corpus/envelope/transcript-$number"
+        done
+    }
+    cp seeds/*.json corpus/record_decode/
+}
+
+# What libFuzzer says is worth reading only when it found something.
+fuzz() {
+    echo "fuzzing $1 for $seconds s"
+    if cargo +nightly fuzz run --fuzz-dir . "$1" -- \
+        -max_total_time="$seconds" -max_len=8192 -timeout=10 -dict=lark.dict >"artifacts/$1.log" 2>&1; then
+        grep DONE "artifacts/$1.log" || true
+    else
+        cat "artifacts/$1.log"
+        echo "error: fuzzing $1 found something; the input is in fuzz/artifacts/$1" >&2
+        exit 1
+    fi
+}
+
+seed
+mkdir -p artifacts
+cargo +nightly fuzz build --fuzz-dir .
+for target in envelope session record_decode; do
+    fuzz "$target"
+done
