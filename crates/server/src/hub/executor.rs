@@ -90,8 +90,8 @@ impl Executor {
     pub fn run(mut self) {
         let mut jobs = Vec::new();
         while !self.stopping {
-            if let Some((count, pause)) = self.pace.patience() {
-                self.mailbox.gather(count, pause);
+            if let Some(patience) = self.pace.patience() {
+                self.mailbox.gather(patience);
             }
             self.mailbox.take(&mut jobs, self.next_chore());
             if !jobs.is_empty() {

@@ -1,10 +1,11 @@
 //! The queue in front of the executor: many put in, one takes out all that waits.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
 use super::Job;
+use super::pace::Patience;
 
 /// Each producer has a bounded number of jobs in flight (one per REST call, 256 per connection), so this is bounded too.
 #[derive(Default)]
@@ -45,9 +46,19 @@ impl Mailbox {
         std::mem::swap(&mut waiting.jobs, batch);
     }
 
-    /// Sleeps until `count` jobs wait or the pause is over: nobody wakes the executor for fewer.
-    pub fn gather(&self, count: usize, pause: Duration) {
-        drop(self.sleep(count, Some(Instant::now() + pause)));
+    /// Sleeps until enough jobs wait, the time is up, or nobody comes any more: nobody wakes the executor for fewer.
+    pub fn gather(&self, patience: Patience) {
+        let end = Instant::now() + patience.at_most;
+        let mut before = 0;
+        loop {
+            let until = end.min(Instant::now() + patience.lull);
+            let count = self.sleep(patience.count, Some(until)).jobs.len();
+            let lull = count == before && count > 0;
+            if count >= patience.count || lull || Instant::now() >= end {
+                return;
+            }
+            before = count;
+        }
     }
 
     pub fn len(&self) -> usize {

@@ -20,6 +20,18 @@ const FULL_BATCH: usize = 128;
 /// Fewer speakers than this in the window: everybody is served at once.
 const FEW_SPEAKERS: usize = 8;
 const REMEMBERED: usize = 1024;
+/// A lull is this many times the usual time between two arrivals.
+const LULL: u32 = 4;
+const SHORTEST_LULL: Duration = Duration::from_micros(200);
+
+/// How long to wait before a batch: until this many jobs wait, but no longer than this, and not through a lull.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    pub count: usize,
+    pub at_most: Duration,
+    /// Nobody came for this long: those who are expected wait for somebody who is in the batch.
+    pub lull: Duration,
+}
 
 pub struct Pace {
     arrivals: VecDeque<(Instant, MemberId)>,
@@ -42,10 +54,12 @@ impl Pace {
         self.note(speakers, now);
     }
 
-    /// How many jobs to wait for before the next batch, and how long at most; none when everybody is served at once.
-    pub fn patience(&self) -> Option<(usize, Duration)> {
-        let expected = self.expected();
-        (expected > 1).then_some((expected, PATIENCE))
+    /// What to wait for before the next batch; none when everybody is served at once.
+    pub fn patience(&self) -> Option<Patience> {
+        let count = self.expected();
+        let between_arrivals = WINDOW / u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
+        let lull = (between_arrivals * LULL).max(SHORTEST_LULL);
+        (count > 1).then_some(Patience { count, at_most: PATIENCE, lull })
     }
 
     fn note(&mut self, speakers: impl Iterator<Item = MemberId>, now: Instant) {
