@@ -1,0 +1,367 @@
+//! The conversation with `codex app-server`: requests and answers as JSON lines, several turns on one process.
+//!
+//! Its items have the same meaning as those of `codex exec`, in camel case; they are renamed and given to the same
+//! translation.
+
+use serde_json::{Map, Value, json};
+
+use super::translate::{self, State, usage_of};
+use super::wire::Line;
+use super::{DANGER, ID, sandbox};
+use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
+use crate::event::{Answer, Ask, AskKind, Asked, Completed, Detail, Event, ResumeToken};
+use crate::json::{field, flag, list, message, shortened, text, words};
+
+const INITIALIZE: u64 = 1;
+const THREAD: u64 = 2;
+
+pub struct AppServer {
+    state: State,
+    resume: Option<String>,
+    thread: Option<String>,
+    turn: Option<String>,
+    waiting: Vec<String>,
+    next_id: u64,
+    settings: Map<String, Value>,
+    open: Vec<Open>,
+    usage: Detail,
+    steers: Vec<(u64, String)>,
+}
+
+/// A request of the server that waits for people.
+struct Open {
+    ask: String,
+    id: Value,
+    request: Request,
+    params: Value,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Request {
+    Decision,
+    Permissions,
+    Questions,
+    /// The older requests answer with other words.
+    Review,
+}
+
+impl AppServer {
+    pub fn new(order: &Order<'_>) -> Self {
+        let mut settings = Map::new();
+        settings.insert("cwd".into(), json!(order.folder));
+        if !order.settings.model.is_empty() {
+            settings.insert("model".into(), json!(order.settings.model));
+        }
+        if let Some(word) = sandbox(order) {
+            settings.insert("sandbox".into(), json!(word));
+        }
+        let bypass = order.settings.own_flag(DANGER);
+        settings.insert("approvalPolicy".into(), json!(if bypass { "never" } else { "on-request" }));
+        if bypass {
+            settings.insert("sandbox".into(), json!("danger-full-access"));
+        }
+        Self {
+            state: State::new(order),
+            resume: order.resume.map(|token| token.value.clone()),
+            thread: None,
+            turn: None,
+            waiting: Vec::new(),
+            next_id: 10,
+            settings,
+            open: Vec::new(),
+            usage: Detail::new(),
+            steers: Vec::new(),
+        }
+    }
+
+    fn request(&mut self, method: &str, params: Value, out: &mut Output) -> u64 {
+        self.next_id += 1;
+        out.send(&json!({"id": self.next_id, "method": method, "params": params}));
+        self.next_id
+    }
+
+    fn start_turn(&mut self, prompt: &str, out: &mut Output) {
+        let Some(thread) = self.thread.clone() else {
+            self.waiting.push(prompt.to_owned());
+            return;
+        };
+        let input = json!([{"type": "text", "text": prompt}]);
+        self.request("turn/start", json!({"threadId": thread, "input": input}), out);
+    }
+
+    fn response(&mut self, id: u64, line: &Value, out: &mut Output) {
+        if let Some(error) = line.get("error").filter(|error| !error.is_null()) {
+            let said = message(error).unwrap_or_else(|| "codex refused a request".to_owned());
+            return self.refused(id, said, out);
+        }
+        let result = field(line, "result");
+        match id {
+            INITIALIZE => self.open_thread(out),
+            THREAD => self.thread_opened(result, out),
+            _ => {
+                if let Some(turn) = words(field(result, "turn"), "id") {
+                    self.turn = Some(turn.to_owned());
+                }
+                self.steers.retain(|(steer, _)| *steer != id);
+            }
+        }
+    }
+
+    fn refused(&mut self, id: u64, said: String, out: &mut Output) {
+        // A steer that came too late for its turn becomes a turn of its own.
+        if let Some(at) = self.steers.iter().position(|(steer, _)| *steer == id) {
+            let (_, text) = self.steers.remove(at);
+            return self.start_turn(&text, out);
+        }
+        out.event(self.completed(false, Some(said)));
+    }
+
+    fn open_thread(&mut self, out: &mut Output) {
+        out.send(&json!({"method": "initialized", "params": {}}));
+        let mut params = self.settings.clone();
+        let method = match &self.resume {
+            Some(thread) => {
+                params.insert("threadId".into(), json!(thread));
+                "thread/resume"
+            }
+            None => "thread/start",
+        };
+        out.send(&json!({"id": THREAD, "method": method, "params": params}));
+    }
+
+    fn thread_opened(&mut self, result: &Value, out: &mut Output) {
+        let known = words(field(result, "thread"), "id").or_else(|| words(result, "threadId"));
+        let Some(id) = known.map(str::to_owned).or_else(|| self.resume.clone()) else {
+            return out.event(self.completed(false, Some("codex started no thread".to_owned())));
+        };
+        let title = words(result, "model").unwrap_or("Codex").to_owned();
+        out.event(Event::started(ResumeToken::new(ID, id.as_str()), Some(title), Detail::new()));
+        self.thread = Some(id);
+        for prompt in std::mem::take(&mut self.waiting) {
+            self.start_turn(&prompt, out);
+        }
+    }
+
+    fn notification(&mut self, method: &str, params: &Value, out: &mut Output) {
+        match method {
+            "turn/started" => {
+                self.turn = words(field(params, "turn"), "id").map(str::to_owned);
+                translate::translate(&mut self.state, &Line::TurnStarted, out);
+            }
+            "item/started" | "item/completed" => {
+                let kind = format!("item.{}", &method["item/".len()..]);
+                let line = json!({"type": kind, "item": snake_item(field(params, "item"))});
+                translate::translate(&mut self.state, &Line::read(&line), out);
+            }
+            "thread/tokenUsage/updated" => {
+                self.usage = usage_of(&snake(field(field(params, "tokenUsage"), "last")));
+            }
+            "error" => {
+                let said = message(field(params, "error")).unwrap_or_default();
+                let said = if flag(params, "willRetry") == Some(true) { format!("Reconnecting... {said}") } else { said };
+                translate::translate(&mut self.state, &Line::Error { message: &said }, out);
+            }
+            "warning" | "configWarning" | "deprecationNotice" => {
+                let said = words(params, "message").or_else(|| words(params, "summary")).unwrap_or(method).to_owned();
+                translate::translate(&mut self.state, &Line::Error { message: &said }, out);
+            }
+            "serverRequest/resolved" => self.withdrawn(field(params, "requestId"), out),
+            "turn/completed" => self.turn_completed(field(params, "turn"), out),
+            _ => {}
+        }
+    }
+
+    fn turn_completed(&mut self, turn: &Value, out: &mut Output) {
+        self.turn = None;
+        let error = match text(turn, "status").unwrap_or("completed") {
+            "completed" => None,
+            "interrupted" => Some("interrupted".to_owned()),
+            other => Some(message(field(turn, "error")).unwrap_or_else(|| format!("the turn ended as {other}"))),
+        };
+        out.event(self.completed(error.is_none(), error));
+    }
+
+    fn completed(&mut self, ok: bool, error: Option<String>) -> Event {
+        let usage = std::mem::take(&mut self.usage);
+        Event::Completed(Completed { engine: ID, ok, answer: self.state.answer(), resume: None, error, usage })
+    }
+
+    /// A request of the server: it wants an answer from people.
+    fn asked(&mut self, id: &Value, method: &str, params: &Value, out: &mut Output) {
+        let (request, title) = match method {
+            "item/commandExecution/requestApproval" => {
+                (Request::Decision, words(params, "command").map_or("run a command".to_owned(), |command| format!("run `{command}`")))
+            }
+            "item/fileChange/requestApproval" => (Request::Decision, "change files".to_owned()),
+            "item/permissions/requestApproval" => (Request::Permissions, "more permissions".to_owned()),
+            "item/tool/requestUserInput" => {
+                let asked = list(params, "questions").iter().filter_map(|question| words(question, "question"));
+                (Request::Questions, asked.collect::<Vec<_>>().join(" "))
+            }
+            "execCommandApproval" | "applyPatchApproval" => (Request::Review, method.to_owned()),
+            _ => {
+                let error = json!({"code": -32601, "message": "not offered here"});
+                return out.send(&json!({"id": id, "error": error}));
+            }
+        };
+        let ask_id = key(id);
+        self.open.push(Open { ask: ask_id.clone(), id: id.clone(), request, params: params.clone() });
+        let title = match words(params, "reason") {
+            Some(reason) => format!("{title}: {reason}"),
+            None => title,
+        };
+        let kind = if request == Request::Questions { AskKind::Question } else { AskKind::Permission };
+        let detail = params.as_object().cloned().unwrap_or_default();
+        let ask = Ask { id: ask_id, kind, title: shortened(&title, 500), detail, options: options(params), withdrawn: false };
+        out.event(Event::Asked(Asked { engine: ID, ask }));
+    }
+
+    fn withdrawn(&mut self, id: &Value, out: &mut Output) {
+        let Some(at) = self.open.iter().position(|open| open.ask == key(id)) else { return };
+        let id = self.open.remove(at).ask;
+        let ask = Ask { id, kind: AskKind::Permission, title: String::new(), detail: Detail::new(), options: Vec::new(), withdrawn: true };
+        out.event(Event::Asked(Asked { engine: ID, ask }));
+    }
+
+    fn answer(&mut self, ask: &str, answer: &Answer, out: &mut Output) -> Result<(), Unsupported> {
+        let at = self.open.iter().position(|open| open.ask == ask).ok_or(Unsupported)?;
+        let Open { id, request, params, .. } = self.open.remove(at);
+        let wanted = field(&params, "permissions");
+        let result = match (request, answer) {
+            (Request::Decision, answer) => json!({"decision": decision(answer)}),
+            (Request::Review, Answer::Allow { .. } | Answer::Reply { .. }) => json!({"decision": "approved"}),
+            (Request::Review, Answer::AllowAlways) => json!({"decision": "approved_for_session"}),
+            (Request::Review, Answer::Deny { stop, .. }) => json!({"decision": if *stop { "abort" } else { "denied" }}),
+            (Request::Permissions, Answer::Allow { input }) => {
+                json!({"permissions": input.as_ref().unwrap_or(wanted), "scope": "turn"})
+            }
+            (Request::Permissions, Answer::AllowAlways) => json!({"permissions": wanted, "scope": "session"}),
+            (Request::Permissions, _) => json!({"permissions": {}}),
+            (Request::Questions, Answer::Reply { answers }) => json!({"answers": answers_by_id(list(&params, "questions"), answers)}),
+            (Request::Questions, _) => json!({"answers": {}}),
+        };
+        out.send(&json!({"id": id, "result": result}));
+        if let (Answer::Deny { note, .. }, Some(_)) = (answer, &self.turn)
+            && !note.trim().is_empty()
+        {
+            // The denial has no room for a note, so the note is the next word to the engine.
+            return self.control(&Control::Steer(note.clone()), out);
+        }
+        Ok(())
+    }
+}
+
+impl Dialog for AppServer {
+    fn prompt(&mut self, prompt: &str, out: &mut Output) {
+        if self.thread.is_none() && self.waiting.is_empty() {
+            let client = json!({"name": "folkmoot", "title": "Folkmoot", "version": env!("CARGO_PKG_VERSION")});
+            out.send(&json!({"id": INITIALIZE, "method": "initialize", "params": {"clientInfo": client}}));
+        }
+        self.start_turn(prompt, out);
+    }
+
+    fn line(&mut self, line: &Value, out: &mut Output) {
+        let id = field(line, "id");
+        match (text(line, "method"), id.is_null()) {
+            (Some(method), false) => self.asked(id, method, field(line, "params"), out),
+            (Some(method), true) => self.notification(method, field(line, "params"), out),
+            (None, _) => {
+                if let Some(id) = id.as_u64() {
+                    self.response(id, line, out);
+                }
+            }
+        }
+    }
+
+    fn control(&mut self, control: &Control, out: &mut Output) -> Result<(), Unsupported> {
+        match control {
+            Control::Steer(text) => {
+                let (Some(thread), Some(turn)) = (self.thread.clone(), self.turn.clone()) else {
+                    return Err(Unsupported);
+                };
+                let input = json!([{"type": "text", "text": text}]);
+                let params = json!({"threadId": thread, "input": input, "expectedTurnId": turn});
+                let id = self.request("turn/steer", params, out);
+                self.steers.push((id, text.clone()));
+                Ok(())
+            }
+            Control::Interrupt => {
+                let (Some(thread), Some(turn)) = (self.thread.clone(), self.turn.clone()) else {
+                    return Err(Unsupported);
+                };
+                self.request("turn/interrupt", json!({"threadId": thread, "turnId": turn}), out);
+                Ok(())
+            }
+            Control::Answer { ask, answer } => self.answer(ask, answer, out),
+        }
+    }
+
+    fn ended(&mut self, exit: &Exit, out: &mut Output) {
+        out.event(self.completed(false, Some(exit.failure("codex app-server"))));
+    }
+
+    fn answer_so_far(&self) -> String {
+        self.state.answer()
+    }
+}
+
+fn decision(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Allow { .. } | Answer::Reply { .. } => "accept",
+        Answer::AllowAlways => "acceptForSession",
+        Answer::Deny { stop: true, .. } => "cancel",
+        Answer::Deny { stop: false, .. } => "decline",
+    }
+}
+
+/// The questions are answered in their order.
+fn answers_by_id(questions: &[Value], answers: &[String]) -> Value {
+    let ids = questions.iter().filter_map(|question| words(question, "id"));
+    Value::Object(ids.zip(answers).map(|(id, answer)| (id.to_owned(), json!({"answers": [answer]}))).collect())
+}
+
+fn options(params: &Value) -> Vec<String> {
+    let first = list(params, "questions").first().map_or(&[][..], |question| list(question, "options"));
+    let labels = first.iter().filter_map(|option| text(option, "label").or_else(|| option.as_str()));
+    labels.map(str::to_owned).collect()
+}
+
+fn key(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
+}
+
+/// An item of the app server in the words of `codex exec`.
+fn snake_item(item: &Value) -> Value {
+    let mut item = snake(item);
+    let kind = item.get("type").and_then(Value::as_str).map(snake_word).unwrap_or_default();
+    let kind = if kind == "collab_agent_tool_call" { "collab_tool_call".to_owned() } else { kind };
+    if kind == "reasoning" {
+        let parts = list(&item, "summary").iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n");
+        item["text"] = Value::String(parts);
+    }
+    if ["user_message", "hook_prompt", "function_call_output"].contains(&kind.as_str()) {
+        return Value::Null;
+    }
+    if let Some(status) = item.get("status").and_then(Value::as_str).map(snake_word) {
+        item["status"] = Value::String(status);
+    }
+    item["type"] = Value::String(kind);
+    item
+}
+
+/// The fields of an object in snake case; values stay.
+fn snake(value: &Value) -> Value {
+    let Some(object) = value.as_object() else { return Value::Object(Map::new()) };
+    Value::Object(object.iter().map(|(name, value)| (snake_word(name), value.clone())).collect())
+}
+
+fn snake_word(word: &str) -> String {
+    let mut snake = String::with_capacity(word.len() + 4);
+    for letter in word.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}

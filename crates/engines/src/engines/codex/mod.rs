@@ -1,0 +1,118 @@
+//! codex: `codex exec --json` for one prompt, `codex app-server` for a conversation.
+
+use serde_json::Value;
+
+use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::event::EngineId;
+use crate::resume::{ResumeCodec, ValueRule};
+
+mod app_server;
+#[cfg(test)]
+mod tests;
+mod translate;
+mod wire;
+
+pub(crate) const ID: EngineId = EngineId::new("codex");
+
+static CODEC: ResumeCodec = ResumeCodec { engine: ID, forms: &[&["codex", "resume"]], value: ValueRule::Word };
+
+/// The configuration key that switches off every question, named after what it does.
+const DANGER: &str = "dangerously_bypass_approvals_and_sandbox";
+
+pub struct Codex;
+
+impl Engine for Codex {
+    fn id(&self) -> EngineId {
+        ID
+    }
+
+    fn codec(&self) -> &'static ResumeCodec {
+        &CODEC
+    }
+
+    fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("profile", "profile of codex' own configuration"),
+            ("reasoning_effort", "how long it thinks: minimal, low, medium, high, xhigh"),
+            ("sandbox", "what commands may touch: read-only or workspace-write"),
+            (DANGER, "true: runs every command without asking and without a sandbox; for throw-away machines only"),
+        ]
+    }
+
+    fn warm_probe(&self) -> Option<WarmProbe> {
+        Some(WarmProbe { args: &["app-server", "--help"], says: "app-server" })
+    }
+
+    fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
+        let settings = order.settings;
+        let stream =
+            ["--json", "--skip-git-repo-check", "--color", "-o", "--output-schema", "--output-last-message"];
+        settings.refuse_args(&ID, &stream, "they decide how we read its output; leave them out")?;
+        let bypass = ["--yolo", "--full-auto", "--dangerously-bypass-approvals-and-sandbox"];
+        settings.refuse_args(&ID, &bypass, "to run without any question, set `engines.codex.dangerously_bypass_approvals_and_sandbox = true`")?;
+        Ok(match order.mode {
+            Mode::Plain => Plan {
+                source: Source::Process(exec(order)),
+                dialog: Box::new(Plain { state: translate::State::new(order) }),
+            },
+            Mode::Warm => Plan {
+                source: Source::Process(app_server(order)),
+                dialog: Box::new(app_server::AppServer::new(order)),
+            },
+        })
+    }
+}
+
+fn exec(order: &Order<'_>) -> Launch {
+    let settings = order.settings;
+    let mut launch = Launch::of(order, &ID);
+    launch.args(&settings.extra_args).option("--profile", settings.own_text("profile")).option("--model", Some(&settings.model));
+    launch.option("--sandbox", sandbox(order));
+    if let Some(effort) = settings.own_text("reasoning_effort") {
+        launch.args(["-c".to_owned(), format!("model_reasoning_effort={effort}")]);
+    }
+    if settings.own_flag(DANGER) {
+        launch.args(["--dangerously-bypass-approvals-and-sandbox"]);
+    }
+    launch.args(["exec", "--json", "--skip-git-repo-check", "--color=never"]);
+    if let Some(token) = order.resume {
+        launch.args(["resume", &token.value]);
+    }
+    launch.args(["-"]);
+    launch
+}
+
+fn app_server(order: &Order<'_>) -> Launch {
+    let settings = order.settings;
+    let mut launch = Launch::of(order, &ID);
+    launch.args(&settings.extra_args).option("--profile", settings.own_text("profile")).args(["app-server"]);
+    launch
+}
+
+/// The sandbox asked for; the one without walls needs the dangerous word.
+fn sandbox<'a>(order: &Order<'a>) -> Option<&'a str> {
+    order.settings.own_text("sandbox").filter(|word| ["read-only", "workspace-write"].contains(word))
+}
+
+struct Plain {
+    state: translate::State,
+}
+
+impl Dialog for Plain {
+    fn prompt(&mut self, prompt: &str, out: &mut Output) {
+        out.send.push(prompt.to_owned());
+        out.close = true;
+    }
+
+    fn line(&mut self, line: &Value, out: &mut Output) {
+        translate::translate(&mut self.state, &wire::Line::read(line), out);
+    }
+
+    fn ended(&mut self, exit: &Exit, out: &mut Output) {
+        translate::ended(&mut self.state, exit, out);
+    }
+
+    fn answer_so_far(&self) -> String {
+        self.state.answer()
+    }
+}

@@ -1,0 +1,117 @@
+//! opencode: `opencode run --format json` for one prompt, `opencode serve` for a conversation.
+
+use serde_json::Value;
+
+use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::event::EngineId;
+use crate::resume::{ResumeCodec, ValueRule};
+
+mod serve;
+#[cfg(test)]
+mod tests;
+mod translate;
+mod wire;
+
+pub(crate) const ID: EngineId = EngineId::new("opencode");
+
+static CODEC: ResumeCodec = ResumeCodec {
+    engine: ID,
+    forms: &[
+        &["opencode", "--session"],
+        &["opencode", "-s"],
+        &["opencode", "run", "--session"],
+        &["opencode", "run", "-s"],
+    ],
+    value: ValueRule::WordLike(is_session),
+};
+
+fn is_session(value: &str) -> bool {
+    value.strip_prefix("ses_").is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric()))
+}
+
+/// The configuration key that switches off every question, named after what it does.
+const DANGER: &str = "dangerously_auto_approve";
+
+pub struct Opencode;
+
+impl Engine for Opencode {
+    fn id(&self) -> EngineId {
+        ID
+    }
+
+    fn codec(&self) -> &'static ResumeCodec {
+        &CODEC
+    }
+
+    fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("variant", "how long it thinks, in the words of the provider"),
+            ("agent", "the agent of opencode's own configuration"),
+            (DANGER, "true: approves everything that is not forbidden, without asking; for throw-away machines only"),
+        ]
+    }
+
+    fn warm_probe(&self) -> Option<WarmProbe> {
+        Some(WarmProbe { args: &["serve", "--help"], says: "--hostname" })
+    }
+
+    fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
+        let settings = order.settings;
+        settings.refuse_args(&ID, &["--format", "--session", "-s", "--continue", "-c"], "they decide how we talk to it; leave them out")?;
+        settings.refuse_args(&ID, &["--auto"], "to run without any question, set `engines.opencode.dangerously_auto_approve = true`")?;
+        Ok(match order.mode {
+            Mode::Plain => Plan {
+                source: Source::Process(run(order)),
+                dialog: Box::new(Plain { state: translate::State::new(order) }),
+            },
+            Mode::Warm => Plan { source: Source::Server(serve(order)), dialog: Box::new(serve::Serve::new(order)) },
+        })
+    }
+}
+
+fn run(order: &Order<'_>) -> Launch {
+    let settings = order.settings;
+    let mut launch = Launch::of(order, &ID);
+    launch.args(["run", "--format", "json"]);
+    launch.option("--session", order.resume.map(|token| token.value.as_str()));
+    launch.option("--model", Some(&settings.model)).option("--variant", settings.own_text("variant"));
+    launch.option("--agent", settings.own_text("agent"));
+    if settings.own_flag(DANGER) {
+        launch.args(["--auto"]);
+    }
+    launch.args(&settings.extra_args);
+    launch
+}
+
+fn serve(order: &Order<'_>) -> Launch {
+    let mut launch = Launch::of(order, &ID);
+    launch.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]).args(&order.settings.extra_args);
+    launch
+}
+
+struct Plain {
+    state: translate::State,
+}
+
+impl Dialog for Plain {
+    fn prompt(&mut self, prompt: &str, out: &mut Output) {
+        out.send.push(prompt.to_owned());
+        out.close = true;
+    }
+
+    fn line(&mut self, line: &Value, out: &mut Output) {
+        translate::translate(&mut self.state, &wire::Line::read(line), out);
+    }
+
+    fn settled(&mut self, out: &mut Output) {
+        translate::settled(&mut self.state, out);
+    }
+
+    fn ended(&mut self, exit: &Exit, out: &mut Output) {
+        translate::ended(&mut self.state, exit, out);
+    }
+
+    fn answer_so_far(&self) -> String {
+        self.state.answer().to_owned()
+    }
+}

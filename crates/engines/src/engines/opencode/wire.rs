@@ -1,0 +1,70 @@
+//! The lines of `opencode run --format json`, in its own words. Reading never fails.
+
+use serde_json::Value;
+
+use crate::json::{field, message, text, words};
+
+pub struct Line<'a> {
+    /// Every line may name its session.
+    pub session_id: Option<&'a str>,
+    pub body: Body<'a>,
+}
+
+pub enum Body<'a> {
+    StepStart,
+    ToolUse(Tool<'a>),
+    Text(&'a str),
+    Reasoning { id: &'a str, text: &'a str },
+    StepFinish { reason: &'a str, part: &'a Value },
+    Done,
+    Error(String),
+    Other,
+}
+
+pub struct Tool<'a> {
+    pub call_id: &'a str,
+    pub name: &'a str,
+    pub status: &'a str,
+    pub input: &'a Value,
+    pub title: Option<&'a str>,
+    pub output: &'a str,
+    pub error: Option<&'a str>,
+    pub exit: Option<i64>,
+}
+
+impl<'a> Line<'a> {
+    pub fn read(line: &'a Value) -> Self {
+        let part = field(line, "part");
+        let said = |key: &str| text(part, key).unwrap_or_default();
+        let body = match text(line, "type").unwrap_or_default() {
+            "step_start" => Body::StepStart,
+            "tool_use" => Body::ToolUse(Tool::read(part)),
+            "text" => Body::Text(said("text")),
+            "reasoning" => Body::Reasoning { id: said("id"), text: said("text") },
+            "step_finish" => Body::StepFinish { reason: said("reason"), part },
+            "done" => Body::Done,
+            "error" => {
+                let said = message(field(line, "error")).or_else(|| words(line, "message").map(str::to_owned));
+                Body::Error(said.unwrap_or_else(|| "opencode reported an error".to_owned()))
+            }
+            _ => Body::Other,
+        };
+        Self { session_id: words(line, "sessionID"), body }
+    }
+}
+
+impl<'a> Tool<'a> {
+    pub fn read(part: &'a Value) -> Self {
+        let state = field(part, "state");
+        Self {
+            call_id: words(part, "callID").or_else(|| words(part, "id")).unwrap_or_default(),
+            name: text(part, "tool").unwrap_or_default(),
+            status: text(state, "status").unwrap_or_default(),
+            input: field(state, "input"),
+            title: words(state, "title"),
+            output: text(state, "output").unwrap_or_default(),
+            error: text(state, "error"),
+            exit: field(state, "metadata").get("exit").and_then(Value::as_i64),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! pi: `pi --print --mode json` for one prompt, `pi --mode rpc` for a conversation.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::event::EngineId;
+use crate::resume::{ResumeCodec, ValueRule};
+
+mod rpc;
+#[cfg(test)]
+mod tests;
+mod translate;
+mod wire;
+
+pub(crate) const ID: EngineId = EngineId::new("pi");
+
+static CODEC: ResumeCodec = ResumeCodec { engine: ID, forms: &[&["pi", "--session"]], value: ValueRule::Rest };
+
+pub struct Pi;
+
+impl Engine for Pi {
+    fn id(&self) -> EngineId {
+        ID
+    }
+
+    fn codec(&self) -> &'static ResumeCodec {
+        &CODEC
+    }
+
+    fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
+        &[("provider", "the provider of the model"), ("thinking", "how long it thinks: off, minimal, low, medium, high, xhigh")]
+    }
+
+    fn warm_probe(&self) -> Option<WarmProbe> {
+        Some(WarmProbe { args: &["--help"], says: "rpc" })
+    }
+
+    fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
+        let stream = ["--print", "-p", "--mode", "--session", "--continue", "-c", "--resume", "-r", "--no-session"];
+        order.settings.refuse_args(&ID, &stream, "they decide how we talk to it; leave them out")?;
+        let session = match order.resume {
+            Some(token) => token.value.clone(),
+            None => new_session(order).to_string_lossy().into_owned(),
+        };
+        let mut launch = Launch::of(order, &ID);
+        launch.args(&order.settings.extra_args);
+        match order.mode {
+            Mode::Plain => launch.args(["--print", "--mode", "json"]),
+            Mode::Warm => launch.args(["--mode", "rpc"]),
+        };
+        launch.option("--provider", order.settings.own_text("provider")).option("--model", Some(&order.settings.model));
+        launch.option("--thinking", order.settings.own_text("thinking")).args(["--session", &session]);
+        launch.default_env("NO_COLOR", "1").default_env("CI", "1");
+        let state = translate::State::new(order, session);
+        let dialog: Box<dyn Dialog> = match order.mode {
+            Mode::Plain => Box::new(Plain { state }),
+            Mode::Warm => Box::new(rpc::Rpc::new(state)),
+        };
+        Ok(Plan { source: Source::Process(launch), dialog })
+    }
+}
+
+/// The file of a new session, where pi itself would put it.
+fn new_session(order: &Order<'_>) -> PathBuf {
+    let folder = order.settings.env.get("PI_CODING_AGENT_DIR").cloned();
+    let folder = folder.or_else(|| std::env::var("PI_CODING_AGENT_DIR").ok()).map(PathBuf::from).unwrap_or_else(|| {
+        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        home.join(".pi/agent")
+    });
+    let place = order.folder.to_string_lossy();
+    let place = place.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
+    let name = format!("{}_{}.jsonl", file_time(order.now), uuid::Uuid::new_v4().simple());
+    Path::new(&folder).join("sessions").join(format!("--{place}--")).join(name)
+}
+
+/// UTC as `2026-03-02T10-11-12-000Z`.
+fn file_time(now: u64) -> String {
+    let (days, seconds) = (now / 86_400, now % 86_400);
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}-{minute:02}-{second:02}-000Z")
+}
+
+/// The date of a day since 1970 (Howard Hinnant's algorithm; eras of 400 years begin in March).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+struct Plain {
+    state: translate::State,
+}
+
+impl Dialog for Plain {
+    fn prompt(&mut self, prompt: &str, out: &mut Output) {
+        // Read from standard input like an argument, but not seen in the list of processes.
+        out.send.push(prompt.to_owned());
+        out.close = true;
+    }
+
+    fn line(&mut self, line: &Value, out: &mut Output) {
+        translate::translate(&mut self.state, &wire::Line::read(line), out);
+    }
+
+    fn settled(&mut self, out: &mut Output) {
+        translate::settled(&mut self.state, out);
+    }
+
+    fn ended(&mut self, exit: &Exit, out: &mut Output) {
+        translate::ended(&mut self.state, exit, out);
+    }
+
+    fn answer_so_far(&self) -> String {
+        self.state.answer().to_owned()
+    }
+}

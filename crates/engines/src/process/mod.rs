@@ -1,0 +1,267 @@
+//! An engine's process: started under a keeper, written to, read from, and ended with everything it started.
+
+use std::ffi::OsString;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::engine::{EngineError, Exit, Launch};
+
+pub mod keeper;
+pub mod lines;
+mod tree;
+
+use lines::{Line, Lines};
+
+/// How much of standard error is kept.
+const STDERR_KEPT: usize = 4096;
+/// How long what an engine left behind may take to end by itself.
+const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
+
+/// How patient we are with a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// After the result, until SIGTERM.
+    pub grace: Duration,
+    /// After SIGTERM, until SIGKILL.
+    pub term: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { grace: Duration::from_secs(5), term: Duration::from_secs(2) }
+    }
+}
+
+/// How processes are started and ended.
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    pub patience: Patience,
+    /// The binary whose `main` calls [`keeper::hook`]; `None`: this one.
+    pub keeper: Option<PathBuf>,
+}
+
+pub struct Process {
+    keeper: Child,
+    control: BufReader<UnixStream>,
+    stdin: Option<mpsc::UnboundedSender<String>>,
+    stdout: Lines<ChildStdout>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    exit: Option<Exit>,
+    patience: Patience,
+}
+
+impl Process {
+    pub fn start(launch: &Launch, host: &Host) -> Result<Self, EngineError> {
+        let program = find_program(launch)?;
+        let failed = |error: std::io::Error| {
+            let sentence = format!("`{}` cannot be started: {error}", launch.program);
+            EngineError { sentence, hint: None }
+        };
+        if !launch.folder.is_dir() {
+            let sentence = format!("the folder `{}` does not exist", launch.folder.display());
+            return Err(EngineError::new(sentence, "name another one with `--cwd`, or create it"));
+        }
+        Self::spawn(launch, program, host).map_err(failed)
+    }
+
+    fn spawn(launch: &Launch, program: PathBuf, host: &Host) -> std::io::Result<Self> {
+        let (ours, theirs) = StdUnixStream::pair()?;
+        let (engine_stdin, our_stdin) = std::io::pipe()?;
+        let mut command = Command::new(host.keeper.clone().unwrap_or_else(keeper::own_program));
+        let arguments: Vec<OsString> = launch.args.iter().map(OsString::from).collect();
+        command.arg(keeper::KEEPER).arg(program).args(arguments).current_dir(&launch.folder);
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
+        for (name, value) in &launch.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let mut keeper = command.spawn()?;
+        // The command holds a copy of the keeper's end of the socket.
+        drop(command);
+        pass(&ours, engine_stdin.as_fd())?;
+        drop(engine_stdin);
+        ours.set_nonblocking(true)?;
+        let control = BufReader::new(UnixStream::from_std(ours)?);
+        let (stdin, texts) = mpsc::unbounded_channel();
+        tokio::spawn(write_all(pipe::Sender::from_owned_fd(OwnedFd::from(our_stdin))?, texts));
+        let stdout = Lines::new(keeper.stdout.take().expect("standard output is piped"));
+        let stderr = Arc::new(Mutex::new(Vec::new()));
+        tokio::spawn(keep_tail(keeper.stderr.take().expect("standard error is piped"), Arc::clone(&stderr)));
+        Ok(Self { keeper, control, stdin: Some(stdin), stdout, stderr, exit: None, patience: host.patience })
+    }
+
+    /// Writes to the engine, without waiting: it may want to be read before it reads.
+    pub fn write(&mut self, text: String) {
+        if let Some(stdin) = &self.stdin {
+            // That it no longer reads is no error: its end says more.
+            let _ = stdin.send(text);
+        }
+    }
+
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// The next line of standard output; `None` when the engine ends its output.
+    pub async fn line(&mut self) -> Option<Line> {
+        self.stdout.next().await
+    }
+
+    /// How the engine ended, after its output did. One that closed its output and stays is ended.
+    pub async fn exit(&mut self) -> Exit {
+        if let Some(exit) = &self.exit {
+            return exit.clone();
+        }
+        let mut word = String::new();
+        if timeout(self.patience.grace, self.control.read_line(&mut word)).await.is_err() {
+            self.order_end().await;
+            let _ = self.control.read_line(&mut word).await;
+        }
+        let number = |prefix: &str| word.trim().strip_prefix(prefix).and_then(|rest| rest.parse().ok());
+        let exit = Exit { code: number("exit "), signal: number("signal "), stderr: self.stderr_tail() };
+        self.exit = Some(exit.clone());
+        exit
+    }
+
+    /// Lets the engine end by itself for the grace, then ends it; at once when `hurry` comes. Returns when everything it
+    /// started is gone.
+    pub async fn finish(mut self, hurry: impl Future<Output = ()>) {
+        self.close_stdin();
+        let grace = self.patience.grace;
+        let quiet = async {
+            while self.stdout.next().await.is_some() {}
+            let _ = self.keeper.wait().await;
+        };
+        tokio::select! {
+            () = quiet => return,
+            () = tokio::time::sleep(grace) => {}
+            () = hurry => {}
+        }
+        self.end().await;
+    }
+
+    /// SIGTERM, a moment, SIGKILL, for the engine and all its descendants. Returns when they are gone.
+    pub async fn end(mut self) {
+        self.order_end().await;
+        self.close_stdin();
+        let drained = async {
+            while self.stdout.next().await.is_some() {}
+        };
+        let limit = self.patience.term + Duration::from_secs(5);
+        let both = async { tokio::join!(drained, self.keeper.wait()) };
+        if timeout(limit, both).await.is_err() {
+            // The kernel ends the engine with its keeper.
+            let _ = self.keeper.kill().await;
+        }
+    }
+
+    async fn order_end(&mut self) {
+        let order = format!("term {}\n", self.patience.term.as_millis());
+        let _ = self.control.get_mut().write_all(order.as_bytes()).await;
+    }
+
+    fn stderr_tail(&self) -> String {
+        let bytes = self.stderr.lock();
+        let text = String::from_utf8_lossy(&bytes);
+        let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n' || *c == '\t').collect();
+        // The first line may be cut in the middle.
+        let whole = if bytes.len() >= STDERR_KEPT { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
+        whole.trim().to_owned()
+    }
+}
+
+/// Hands the engine's standard input to the keeper.
+fn pass(socket: &StdUnixStream, stdin: std::os::fd::BorrowedFd<'_>) -> std::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let passed = [stdin];
+    ancillary.push(SendAncillaryMessage::ScmRights(&passed));
+    sendmsg(socket, &[IoSlice::new(b"i")], &mut ancillary, SendFlags::empty())?;
+    Ok(())
+}
+
+async fn write_all(mut stdin: pipe::Sender, mut texts: mpsc::UnboundedReceiver<String>) {
+    while let Some(text) = texts.recv().await {
+        if stdin.write_all(text.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn keep_tail(mut stderr: ChildStderr, kept: Arc<Mutex<Vec<u8>>>) {
+    let mut chunk = vec![0; 4096];
+    while let Ok(length @ 1..) = stderr.read(&mut chunk).await {
+        let mut kept = kept.lock();
+        kept.extend_from_slice(&chunk[..length]);
+        let over = kept.len().saturating_sub(STDERR_KEPT);
+        kept.drain(..over);
+    }
+}
+
+/// Where the program of an engine is.
+pub fn find_program(launch: &Launch) -> Result<PathBuf, EngineError> {
+    let name = &launch.program;
+    if name.contains('/') {
+        let path = expand_home(name);
+        let path = if path.is_absolute() { path } else { std::env::current_dir().unwrap_or_default().join(path) };
+        return if is_executable(&path) {
+            Ok(path)
+        } else {
+            Err(EngineError::new(format!("`{name}` is not a program that can be started"), "set `engines.NAME.command`"))
+        };
+    }
+    let own = launch.env.iter().find(|(variable, _)| variable == "PATH").and_then(|(_, value)| value.clone());
+    let path = own.map(OsString::from).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_executable(path));
+    found.ok_or_else(|| {
+        let sentence = format!("`{name}` is not installed, or not in the search path");
+        EngineError::new(sentence, format!("install it, or set `engines.{name}.command` to where it is"))
+    })
+}
+
+fn expand_home(name: &str) -> PathBuf {
+    match (name.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(name),
+    }
+}
+
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grace_is_5_s_and_2_s_lie_between_sigterm_and_sigkill() {
+        let Patience { grace, term } = Patience::default();
+        assert_eq!((grace, term), (Duration::from_secs(5), Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn a_missing_program_is_named_with_the_remedy() {
+        let launch = Launch { program: "no-such-engine".into(), ..Launch::default() };
+        let error = find_program(&launch).unwrap_err();
+        assert!(error.sentence.contains("no-such-engine") && error.hint.is_some());
+    }
+}

@@ -1,0 +1,428 @@
+//! A run: one prompt to one engine, from the lock of its thread to the end of its last process.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+use crate::contract::{Contract, Step};
+use crate::engine::{Control, Engine, EngineError, Mode, Order, Output, Settings, Unsupported};
+use crate::event::{Detail, EngineId, Event, ResumeToken};
+use crate::feed::{Feed, Incoming};
+use crate::json::shortened;
+use crate::locks::{Locks, ThreadLock};
+use crate::process::Host;
+use crate::process::lines::Line;
+use crate::resume::Codecs;
+use crate::warm::{Live, WarmPool};
+
+/// Events that wait for a slow reader; then the engine waits too.
+const QUEUE: usize = 64;
+/// How long a failure may still be taken back by the engine.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub prompt: String,
+    pub resume: Option<ResumeToken>,
+    pub folder: PathBuf,
+    pub mode: Mode,
+}
+
+/// What runs share: settings, locks, and processes that are kept warm.
+#[derive(Clone)]
+pub struct Runner {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub settings: BTreeMap<String, Settings>,
+    pub locks: Locks,
+    pub host: Host,
+    pub codecs: Codecs,
+    pub warm: WarmPool,
+}
+
+impl Runner {
+    pub fn new(settings: BTreeMap<String, Settings>, locks: Locks, codecs: Codecs) -> Self {
+        let (host, warm) = (Host::default(), WarmPool::default());
+        Self { shared: Arc::new(Shared { settings, locks, host, codecs, warm }) }
+    }
+
+    /// The same with another patience or keeper.
+    #[must_use]
+    pub fn on(self, host: Host) -> Self {
+        let Shared { settings, locks, codecs, .. } = &*self.shared;
+        let (settings, locks, codecs) = (settings.clone(), locks.clone(), codecs.clone());
+        Self { shared: Arc::new(Shared { settings, locks, host, codecs, warm: WarmPool::default() }) }
+    }
+
+    pub fn locks(&self) -> &Locks {
+        &self.shared.locks
+    }
+
+    pub fn settings(&self, engine: &EngineId) -> Settings {
+        self.shared.settings.get(engine.as_str()).cloned().unwrap_or_default()
+    }
+
+    /// Begins a run. Its events come from the returned [`Run`]; dropping that ends the run.
+    pub fn run(&self, engine: &'static dyn Engine, request: Request) -> Run {
+        let (events_in, events) = mpsc::channel(QUEUE);
+        let (controls, controls_in) = mpsc::channel(16);
+        let (cancel, cancelled) = watch::channel(false);
+        let (done_in, done) = oneshot::channel();
+        let contract = Contract::new(engine.id(), request.resume.clone());
+        let driver = Driver {
+            engine,
+            shared: Arc::clone(&self.shared),
+            request,
+            contract,
+            events: events_in,
+            controls: controls_in,
+            cancelled,
+            held: Vec::new(),
+        };
+        tokio::spawn(async move {
+            driver.drive().await;
+            let _ = done_in.send(());
+        });
+        Run { events, handle: RunHandle { controls, cancel: Arc::new(cancel) }, done: Some(done) }
+    }
+}
+
+/// A run as its consumer sees it.
+pub struct Run {
+    events: mpsc::Receiver<Event>,
+    handle: RunHandle,
+    done: Option<oneshot::Receiver<()>>,
+}
+
+impl Run {
+    /// The next event; `None` after `completed`.
+    pub async fn next(&mut self) -> Option<Event> {
+        self.events.recv().await
+    }
+
+    pub fn handle(&self) -> RunHandle {
+        self.handle.clone()
+    }
+
+    /// Waits until the last process of the run is gone and its thread is free.
+    pub async fn gone(&mut self) {
+        // A run that is waited for is still consumed.
+        while self.events.recv().await.is_some() {}
+        if let Some(done) = self.done.take() {
+            let _ = done.await;
+        }
+    }
+}
+
+/// Steers a run from elsewhere.
+#[derive(Clone)]
+pub struct RunHandle {
+    controls: mpsc::Sender<(Control, oneshot::Sender<Result<(), Unsupported>>)>,
+    cancel: Arc<watch::Sender<bool>>,
+}
+
+impl RunHandle {
+    /// Ends the run with SIGTERM; it says `completed` with the error `cancelled`.
+    pub fn cancel(&self) {
+        self.cancel.send_replace(true);
+    }
+
+    /// Gives the engine something to take into account now.
+    pub async fn steer(&self, text: impl Into<String>) -> Result<(), Unsupported> {
+        self.control(Control::Steer(text.into())).await
+    }
+
+    /// Stops what the engine does; it keeps its thread and says how far it got.
+    pub async fn interrupt(&self) -> Result<(), Unsupported> {
+        self.control(Control::Interrupt).await
+    }
+
+    /// Answers a question of the engine.
+    pub async fn answer(&self, ask: impl Into<String>, answer: crate::event::Answer) -> Result<(), Unsupported> {
+        self.control(Control::Answer { ask: ask.into(), answer }).await
+    }
+
+    async fn control(&self, control: Control) -> Result<(), Unsupported> {
+        let (reply, answer) = oneshot::channel();
+        self.controls.send((control, reply)).await.map_err(|_| Unsupported)?;
+        answer.await.unwrap_or(Err(Unsupported))
+    }
+}
+
+/// Why a run stops before its engine does.
+enum Stop {
+    Cancelled,
+    /// Nobody listens any more.
+    Dropped,
+    /// The engine is in a thread that another run holds.
+    Busy(ResumeToken),
+}
+
+/// What a run waits for.
+enum Next {
+    Control(Control, oneshot::Sender<Result<(), Unsupported>>),
+    Incoming(Incoming),
+    Settled,
+}
+
+struct Driver {
+    engine: &'static dyn Engine,
+    shared: Arc<Shared>,
+    request: Request,
+    contract: Contract,
+    events: mpsc::Sender<Event>,
+    controls: mpsc::Receiver<(Control, oneshot::Sender<Result<(), Unsupported>>)>,
+    cancelled: watch::Receiver<bool>,
+    held: Vec<ThreadLock>,
+}
+
+impl Driver {
+    async fn drive(mut self) {
+        if let Some(token) = self.request.resume.clone()
+            && let Err(stop) = self.lock(token).await
+        {
+            self.stopped(stop, String::new()).await;
+            return;
+        }
+        let mut live = match self.begin() {
+            Ok(live) => live,
+            Err(error) => {
+                let steps = self.contract.fail(error.whole(), String::new());
+                let _ = self.carry_out(steps).await;
+                return;
+            }
+        };
+        let outcome = self.follow(&mut live).await;
+        match outcome {
+            Ok(()) if live.keeps_warm() && self.contract.is_started() => self.park(live),
+            Ok(()) => self.wind_down(live).await,
+            Err(stop) => {
+                // First the end of the engine, then the news: SIGTERM is on its way when people read it.
+                let answer = live.dialog.answer_so_far();
+                let end = live.feed.end();
+                tokio::join!(end, self.stopped(stop, answer));
+            }
+        }
+    }
+
+    /// Takes a process that waits in this thread, or starts one.
+    fn begin(&mut self) -> Result<Live, EngineError> {
+        let id = self.engine.id();
+        let prompt = self.shared.codecs.strip_resume_lines(&self.request.prompt);
+        let settings = self.shared.settings.get(id.as_str()).cloned().unwrap_or_default();
+        let waiting = match &self.request.resume {
+            Some(token) if self.request.mode == Mode::Warm => self.shared.warm.take(&token.thread_key()),
+            _ => None,
+        };
+        let mut out = Output::default();
+        let mut live = match (waiting, &self.request.resume) {
+            (Some(live), Some(token)) => {
+                out.event(Event::started(token.clone(), None, Detail::new()));
+                live
+            }
+            _ => {
+                let order = Order {
+                    settings: &settings,
+                    prompt: &prompt,
+                    resume: self.request.resume.as_ref(),
+                    folder: &self.request.folder,
+                    mode: self.request.mode,
+                    now: unix_now(),
+                };
+                let plan = self.engine.plan(&order)?;
+                let feed = Feed::start(plan.source, &self.shared.host)?;
+                Live::new(feed, plan.dialog, self.request.mode, &settings)
+            }
+        };
+        live.dialog.prompt(&prompt, &mut out);
+        live.first = Some(out);
+        Ok(live)
+    }
+
+    /// Reads until `completed` was said.
+    async fn follow(&mut self, live: &mut Live) -> Result<(), Stop> {
+        let first = live.first.take().unwrap_or_default();
+        let mut settle = self.perform(live, first).await?;
+        while !self.contract.is_completed() {
+            let next = tokio::select! {
+                biased;
+                _ = self.cancelled.wait_for(|cancelled| *cancelled) => return Err(Stop::Cancelled),
+                () = self.events.closed() => return Err(Stop::Dropped),
+                Some((control, reply)) = self.controls.recv() => Next::Control(control, reply),
+                incoming = live.feed.next() => Next::Incoming(incoming),
+                () = until(settle) => Next::Settled,
+            };
+            let mut out = Output::default();
+            match next {
+                Next::Control(control, reply) => {
+                    let _ = reply.send(live.dialog.control(&control, &mut out));
+                }
+                Next::Incoming(incoming) => {
+                    settle = None;
+                    self.incoming(live, incoming, &mut out).await?;
+                }
+                Next::Settled => {
+                    settle = None;
+                    live.dialog.settled(&mut out);
+                }
+            }
+            settle = self.perform(live, out).await?.or(settle);
+        }
+        Ok(())
+    }
+
+    async fn incoming(&mut self, live: &mut Live, incoming: Incoming, out: &mut Output) -> Result<(), Stop> {
+        match incoming {
+            Incoming::Line(Line::Text(bytes)) => match parse(&bytes) {
+                Ok(value) => live.dialog.line(&value, out),
+                Err(shown) => {
+                    let steps = self.contract.warn(format!("invalid JSON from {}: {shown}", self.engine.id()));
+                    self.carry_out(steps).await?;
+                }
+            },
+            Incoming::Line(Line::TooLong(length)) => {
+                let text = format!("a line of {length} bytes from {} is too long and was skipped", self.engine.id());
+                let steps = self.contract.warn(text);
+                self.carry_out(steps).await?;
+            }
+            Incoming::Exited(exit) => {
+                live.exited = true;
+                live.dialog.ended(&exit, out);
+                out.events.push(self.silence(&exit.failure(self.engine.id().as_str())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The last word for a dialog that has none; the contract drops it when there is one.
+    fn silence(&self, error: &str) -> Event {
+        Event::Completed(crate::event::Completed {
+            engine: self.engine.id(),
+            ok: false,
+            answer: String::new(),
+            resume: None,
+            error: Some(error.to_owned()),
+            usage: Detail::new(),
+        })
+    }
+
+    /// Does what the dialog wants; returns when to ask it again.
+    async fn perform(&mut self, live: &mut Live, out: Output) -> Result<Option<Instant>, Stop> {
+        for text in out.send {
+            live.feed.send(text);
+        }
+        if out.close {
+            live.feed.close();
+        }
+        for event in out.events {
+            let steps = self.contract.admit(event);
+            self.carry_out(steps).await?;
+        }
+        Ok(out.settle.then(|| Instant::now() + SETTLE))
+    }
+
+    async fn carry_out(&mut self, steps: Vec<Step>) -> Result<(), Stop> {
+        for step in steps {
+            match step {
+                Step::Lock(token) => self.lock(token).await?,
+                Step::Emit(event) => self.emit(event).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn lock(&mut self, token: ResumeToken) -> Result<(), Stop> {
+        let key = token.thread_key();
+        if self.held.iter().any(|lock| *lock.key() == key) {
+            return Ok(());
+        }
+        if !self.held.is_empty() {
+            // Waiting for a second thread while holding a first could wait for ever.
+            let lock = self.shared.locks.try_acquire(key).ok_or(Stop::Busy(token))?;
+            self.held.push(lock);
+            return Ok(());
+        }
+        let locks = self.shared.locks.clone();
+        tokio::select! {
+            biased;
+            _ = self.cancelled.wait_for(|cancelled| *cancelled) => Err(Stop::Cancelled),
+            () = self.events.closed() => Err(Stop::Dropped),
+            lock = locks.acquire(key) => {
+                self.held.push(lock);
+                Ok(())
+            }
+        }
+    }
+
+    async fn emit(&mut self, event: Event) -> Result<(), Stop> {
+        let last = matches!(event, Event::Completed(_));
+        tokio::select! {
+            biased;
+            sent = self.events.send(event) => sent.map_err(|_| Stop::Dropped),
+            // A finished answer is delivered also to somebody who just wanted to stop.
+            _ = self.cancelled.wait_for(|cancelled| *cancelled), if !last => Err(Stop::Cancelled),
+        }
+    }
+
+    async fn stopped(&mut self, stop: Stop, answer: String) {
+        let error = match stop {
+            Stop::Cancelled => "cancelled".to_owned(),
+            Stop::Dropped => return,
+            Stop::Busy(token) => format!("the session {} is in use by another run", token.value),
+        };
+        for step in self.contract.fail(error, answer) {
+            if let Step::Emit(event) = step {
+                let _ = self.events.send(event).await;
+            }
+        }
+    }
+
+    /// The answer is out; the process gets its grace, unless somebody is in a hurry.
+    async fn wind_down(mut self, live: Live) {
+        // The reader sees the end of the events now, not at the end of the process.
+        drop(self.events);
+        let cancelled = self.cancelled.wait_for(|cancelled| *cancelled);
+        let hurry = async {
+            if cancelled.await.is_err() {
+                // Nobody can cancel any more, which is no hurry.
+                std::future::pending().await
+            }
+        };
+        live.feed.finish(hurry).await;
+        drop(self.held);
+    }
+
+    fn park(self, live: Live) {
+        if let Some(token) = self.contract.token().cloned() {
+            self.shared.warm.put(token.thread_key(), live);
+        }
+        drop(self.held);
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A line as JSON, or a glimpse of what it was.
+fn parse(bytes: &[u8]) -> Result<Value, String> {
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) if value.is_object() => Ok(value),
+        _ => Err(shortened(&String::from_utf8_lossy(bytes), 200)),
+    }
+}
+
+fn unix_now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
