@@ -65,6 +65,13 @@ impl Locks {
         }
     }
 
+    /// Whether somebody waits for the thread while somebody else holds it.
+    pub fn is_waited_for(&self, key: &ThreadKey) -> bool {
+        let queue = self.inner.threads.lock().get(key).and_then(Weak::upgrade);
+        // Ours, and two of the holder: its queue and its permit.
+        queue.is_some_and(|queue| queue.available_permits() == 0 && Arc::strong_count(&queue) > 3)
+    }
+
     /// How many threads are held or waited for here.
     pub fn busy(&self) -> usize {
         self.inner.threads.lock().len()

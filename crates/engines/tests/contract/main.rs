@@ -1,0 +1,7 @@
+//! The runner contract against every engine, with fake command lines that are real processes.
+
+mod processes;
+mod rules;
+mod serialization;
+mod support;
+mod warm;

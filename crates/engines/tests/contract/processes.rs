@@ -1,0 +1,116 @@
+//! Processes: the answer at the result, and nothing left afterwards.
+
+use folkmoot_engines::event::Event;
+
+use crate::support::*;
+
+#[tokio::test]
+async fn the_answer_is_delivered_at_the_result_although_the_process_lingers() {
+    for engine in PROGRAMS {
+        let stage = stage(engine, "lingering");
+        let mut run = stage.run("x", None);
+        let events = collect(&mut run).await;
+        obeys_the_contract(&events, engine);
+        assert!(completed(&events).ok, "{engine}");
+        let pid = pids(&stage.wait_for_note("pids").await)[0];
+        within(run.gone()).await;
+        assert!(!exists(pid), "{engine}: it is gone when the run says so, and no zombie is left");
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_ignores_sigterm_is_killed() {
+    for engine in PROGRAMS {
+        let stage = stage(engine, "stubborn");
+        let mut run = stage.run("x", None);
+        assert!(completed(&collect(&mut run).await).ok);
+        let pid = pids(&stage.wait_for_note("pids").await)[0];
+        within(run.gone()).await;
+        assert!(!exists(pid), "{engine}");
+    }
+}
+
+#[tokio::test]
+async fn grandchildren_that_left_the_group_end_with_the_run() {
+    for engine in PROGRAMS {
+        let stage = stage(engine, "grandchildren");
+        let mut run = stage.run("x", None);
+        assert!(completed(&collect(&mut run).await).ok);
+        let mut all = pids(&stage.wait_for_note("pids").await);
+        all.extend(pids(&stage.wait_for_note("pids-far").await));
+        within(run.gone()).await;
+        assert_eq!(all.iter().filter(|pid| exists(**pid)).count(), 0, "{engine}: {all:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_engine_leaves_behind_ends_although_the_engine_ended_by_itself() {
+    let stage = stage("codex", "orphans");
+    let events = stage.play("x", None).await;
+    assert!(completed(&events).ok);
+    for pid in pids(&stage.note("pids-far").unwrap()) {
+        assert!(!exists(pid));
+    }
+}
+
+#[tokio::test]
+async fn cancel_ends_the_process_and_says_cancelled_with_the_token() {
+    for engine in PROGRAMS {
+        let stage = stage(engine, "held");
+        let mut run = stage.run("x", None);
+        let Some(Event::Started(started)) = within(run.next()).await else { panic!("{engine}") };
+        run.handle().cancel();
+        let events = collect(&mut run).await;
+        let done = completed(&events);
+        assert_eq!((done.error.as_deref(), done.resume.as_ref()), (Some("cancelled"), Some(&started.resume)), "{engine}");
+        within(run.gone()).await;
+        assert_eq!(stage.note("log").unwrap(), "begin\n", "{engine} was ended");
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_after_the_result_loses_no_answer_and_hastens_the_end() {
+    let stage = stage("claude", "lingering");
+    let mut run = stage.run("x", None);
+    stage.wait_for_note("pids").await;
+    let events = collect(&mut run).await;
+    run.handle().cancel();
+    within(run.gone()).await;
+    assert!(completed(&events).ok);
+}
+
+#[tokio::test]
+async fn an_engine_that_closes_its_output_and_stays_is_ended() {
+    let stage = stage("codex", "closed-output");
+    let events = stage.play("x", None).await;
+    obeys_the_contract(&events, "codex");
+    assert!(!exists(pids(&stage.note("pids").unwrap())[0]));
+}
+
+/// Starts a run in a process of its own, kills that process, and looks whether anything survives.
+#[tokio::test]
+async fn nothing_survives_sigkill_of_the_process_that_started_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // The test binary itself plays the part of `moot`: it runs just this helper.
+    let mut helper = tokio::process::Command::new(std::env::current_exe().unwrap());
+    helper.args(["--exact", "processes::helper_that_is_killed", "--ignored", "--nocapture"]);
+    helper.env("HELPER_DIR", folder.path()).kill_on_drop(true);
+    let mut helper = helper.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).ok();
+    let mut all = pids(&until(|| read("pids")).await);
+    all.extend(pids(&until(|| read("pids-far")).await));
+    helper.kill().await.unwrap();
+    for pid in all {
+        gone(pid).await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "run by the test above, as a process to be killed"]
+async fn helper_that_is_killed() {
+    let folder = std::env::var("HELPER_DIR").unwrap();
+    let stage = stage_with("codex", "grandchildren", &[("FAKE_DIR", &folder)], Default::default());
+    let mut run = stage.run("x", None);
+    within(run.gone()).await;
+    std::future::pending().await
+}
