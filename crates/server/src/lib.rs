@@ -14,5 +14,6 @@ pub mod log;
 pub mod metrics;
 pub mod net;
 pub mod rest;
+pub mod runner;
 pub mod serve;
 pub mod ws;

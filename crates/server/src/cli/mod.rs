@@ -14,6 +14,7 @@ mod clock;
 mod completions;
 mod config;
 mod doctor;
+mod engines;
 mod fault;
 mod login;
 mod member;
@@ -21,6 +22,7 @@ mod names;
 mod output;
 mod profile;
 mod prompt;
+mod run;
 mod send;
 mod serve;
 mod tail;
@@ -75,6 +77,10 @@ enum Command {
     Send(send::Args),
     /// Watch a channel live.
     Tail(tail::Args),
+    /// Give one prompt to an engine and follow it here.
+    Run(run::Args),
+    /// List the engines, and say which can be used.
+    Engines(engines::Args),
     /// Print the completion script for a shell.
     Completions(completions::Args),
     /// Print the OpenAPI document of the REST surface.
@@ -83,9 +89,10 @@ enum Command {
 }
 
 /// The commands as the help shows them.
-const GROUPS: [(&str, &[&str]); 3] = [
+const GROUPS: [(&str, &[&str]); 4] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
     ("Use a hub", &["login", "member", "channel", "send", "tail"]),
+    ("Engines", &["run", "engines"]),
     ("Other", &["completions"]),
 ];
 
@@ -109,6 +116,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Channel(command) => client::block_on(channel::run(&settings, command)),
         Command::Send(args) => client::block_on(send::run(&settings, args)),
         Command::Tail(args) => client::block_on(tail::run(&settings, args)),
+        Command::Run(args) => run::run(&settings, args),
+        Command::Engines(args) => client::block_on(engines::run(&settings, args)),
         Command::Completions(args) => completions::run(&args),
         Command::Openapi => output::text(&crate::rest::openapi_json()).map(|()| ExitCode::SUCCESS),
     }

@@ -295,13 +295,13 @@ fn the_public_address_follows_the_listener_unless_it_is_set() {
 
 #[test]
 fn engines_and_projects_are_open_tables() {
-    let text = "[engines.script]\nextra_args = [\"-x\"]\nflavour = 3\n[projects.site]\npath = \"~/site\"\ndefault_engine = \"script\"\n";
+    let text = "[engines.mine]\nextra_args = [\"-x\"]\nflavour = 3\n[projects.site]\npath = \"~/site\"\ndefault_engine = \"mine\"\n";
     let config = given(text).config();
-    let engine = &config.engines.named["script"];
-    assert_eq!(engine.command, "script");
+    let engine = &config.engines.named["mine"];
+    assert_eq!(engine.command, "mine");
     assert_eq!(engine.extra_args, ["-x"]);
     assert_eq!(engine.own["flavour"], toml::Value::Integer(3));
-    assert_eq!(config.projects["site"].default_engine, "script");
+    assert_eq!(config.projects["site"].default_engine, "mine");
 }
 
 #[test]

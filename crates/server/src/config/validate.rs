@@ -5,7 +5,7 @@ use std::fmt::Display;
 use reqwest::Url;
 
 use super::network::{Network, parse_listen};
-use super::{Config, Problem, nearest};
+use super::{Config, Engine, Problem, nearest};
 
 /// Every value that cannot work, with its key.
 pub fn problems(config: &Config) -> Vec<(String, Problem)> {
@@ -92,8 +92,9 @@ fn doors(check: &mut Check, config: &Config) {
 
 fn engines(check: &mut Check, config: &Config) {
     check.engine("engines.default", &config.engines.default, config);
-    for name in config.engines.named.keys() {
+    for (name, engine) in &config.engines.named {
         check.name("engines", name);
+        check.own_keys(name, engine);
     }
 }
 
@@ -164,9 +165,24 @@ impl Check {
         }
     }
 
+    /// An engine of ours knows its own keys; a table of another name may hold what it likes.
+    fn own_keys(&mut self, name: &str, engine: &Engine) {
+        let Some(known) = folkmoot_engines::engines::find(name) else { return };
+        let known = || known.own_keys().iter().map(|(key, _)| *key).chain(folkmoot_engines::availability::COMMON_KEYS);
+        for key in engine.own.keys().filter(|key| !known().any(|known| known == *key)) {
+            let path = format!("engines.{name}.{key}");
+            let problem = Problem::new(format!("unknown key `{path}`"));
+            let problem = match nearest(key, known()) {
+                Some(near) => problem.hint(format!("the nearest known one is `engines.{name}.{near}`")),
+                None => problem.hint(format!("it knows {}", known().collect::<Vec<_>>().join(", "))),
+            };
+            self.add(&path, problem);
+        }
+    }
+
     fn engine(&mut self, path: &str, name: &str, config: &Config) {
         let known = &config.engines.named;
-        if known.contains_key(name) {
+        if known.contains_key(name) || folkmoot_engines::engines::find(name).is_some() {
             return;
         }
         let problem = Problem::new(format!("`{path}` is `{name}`, and there is no engine of that name"));

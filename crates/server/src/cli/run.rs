@@ -1,0 +1,305 @@
+//! `moot run`: one prompt to one engine, followed in the terminal.
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use folkmoot_engines::availability;
+use folkmoot_engines::engine::{Engine, Mode};
+use folkmoot_engines::engines;
+use folkmoot_engines::event::{Answer, Ask, Completed, Event, ResumeToken};
+use folkmoot_engines::progress::Progress;
+use folkmoot_engines::run::{Request, Run, RunHandle};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::engines::find;
+use super::output::{self, Paint};
+use super::{Fault, Settings};
+use crate::runner;
+
+mod keyboard;
+mod screen;
+
+use keyboard::{Keyboard, Word};
+use screen::Screen;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// codex, claude, opencode, pi or script; `moot engines` says which can be used.
+    engine: String,
+    /// What to do; `-`, or nothing when something is piped in, reads standard input.
+    #[arg(value_name = "PROMPT", trailing_var_arg = true)]
+    prompt: Vec<String>,
+    /// Continue this session: its token, or a whole resume line.
+    #[arg(long, value_name = "TOKEN")]
+    resume: Option<String>,
+    /// Work in this folder instead of the current one.
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// Print the events as JSON lines, and nothing else, on standard output.
+    #[arg(long)]
+    json: bool,
+    /// Use the mode in which the engine can be steered and asks for permission.
+    #[arg(long, conflicts_with = "plain")]
+    warm: bool,
+    /// Use the mode of one prompt and one answer.
+    #[arg(long)]
+    plain: bool,
+}
+
+const AFTER_HELP: &str = "\
+The answer and the resume line go to standard output, the progress to standard error.
+Ctrl-C cancels the run and prints the resume line (exit code 130).
+
+Examples:
+  moot run script \"hello\"                       a demonstration without any engine
+  moot run codex \"fix the failing test\"
+  moot run claude --resume 1b2c3d \"and now the docs\"
+  git diff | moot run claude
+  moot run opencode --json \"what is this?\" | jq .type";
+
+pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let code = runtime.block_on(follow(settings, args));
+    // A thread that waits for the keyboard must not keep us here.
+    runtime.shutdown_background();
+    code
+}
+
+async fn follow(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
+    let engine = find(&args.engine)?;
+    let config = settings.load()?.config;
+    let runner = runner::runner(&config);
+    let own = runner.settings(&engine.id());
+    availability::check_settings(engine, &own)
+        .map_err(|error| Fault { sentence: error.sentence, hint: error.hint, usage: true })?;
+    let (prompt, from_input) = prompt(&args)?;
+    let resume = args.resume.as_deref().map(|text| token(engine, text)).transpose()?;
+    let folder = folder(args.cwd.as_ref())?;
+    let attended = !from_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && !args.json;
+    let mode = mode(engine, &own, &args, attended).await?;
+    let run = runner.run(engine, Request { prompt, resume, folder, mode });
+    let listens = mode == Mode::Warm && !from_input && (attended || args.json);
+    Session::new(engine, run, args.json, listens, attended)?.follow().await
+}
+
+fn prompt(args: &Args) -> anyhow::Result<(String, bool)> {
+    let words = args.prompt.join(" ");
+    let reads = words == "-" || (words.is_empty() && !std::io::stdin().is_terminal());
+    let text = if reads {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text)?;
+        text
+    } else {
+        words
+    };
+    if text.trim().is_empty() && args.resume.is_none() {
+        return Err(Fault::usage("there is no prompt").hint("moot run ENGINE \"what to do\"").into());
+    }
+    Ok((text, reads))
+}
+
+/// A token, or the resume line that somebody copied.
+fn token(engine: &'static dyn Engine, text: &str) -> anyhow::Result<ResumeToken> {
+    if let Some(token) = engine.codec().extract_resume(text) {
+        return Ok(token);
+    }
+    if let Some(other) = engines::codecs().extract_resume(text) {
+        let fault = Fault::usage(format!("this is a session of {}, not of {}", other.engine, engine.id()));
+        return Err(fault.hint(format!("moot run {} --resume {}", other.engine, other.value)).into());
+    }
+    if !engine.codec().accepts(text.trim()) {
+        return Err(Fault::usage(format!("`{text}` is not a session of {}", engine.id())).into());
+    }
+    Ok(ResumeToken::new(engine.id(), text.trim()))
+}
+
+fn folder(cwd: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
+    let Some(cwd) = cwd else { return Ok(std::env::current_dir()?) };
+    cwd.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
+        Fault::usage(format!("the folder `{}` does not exist", cwd.display())).hint("name another one with `--cwd`").into()
+    })
+}
+
+/// Warm when somebody is there to answer and the program knows it; what was asked for goes first.
+async fn mode(
+    engine: &'static dyn Engine,
+    own: &folkmoot_engines::engine::Settings,
+    args: &Args,
+    attended: bool,
+) -> anyhow::Result<Mode> {
+    let wish = match own.own_text("mode") {
+        _ if args.warm => "warm",
+        _ if args.plain => "plain",
+        None => "auto",
+        Some(word @ ("auto" | "plain" | "warm")) => word,
+        Some(other) => {
+            let sentence = format!("`engines.{}.mode` is `{other}`; it must be `auto`, `plain` or `warm`", engine.id());
+            return Err(Fault::usage(sentence).into());
+        }
+    };
+    let may = wish == "warm" || (wish == "auto" && attended);
+    Ok(if may && availability::has_warm(engine, own).await { Mode::Warm } else { Mode::Plain })
+}
+
+struct Session {
+    engine: &'static dyn Engine,
+    run: Run,
+    handle: RunHandle,
+    progress: Progress,
+    screen: Screen,
+    keyboard: Keyboard,
+    attended: bool,
+    json: bool,
+    begun: Instant,
+    interrupts: Signal,
+    ends: Signal,
+    stopped_by: Option<u8>,
+}
+
+/// What a session waits for.
+enum Next {
+    Event(Option<Event>),
+    Word(Word),
+    Stop(u8),
+    Tick,
+}
+
+impl Session {
+    fn new(engine: &'static dyn Engine, run: Run, json: bool, listens: bool, attended: bool) -> anyhow::Result<Self> {
+        Ok(Self {
+            engine,
+            handle: run.handle(),
+            run,
+            progress: Progress::new(engine.id()),
+            screen: Screen::new(json),
+            keyboard: Keyboard::new(listens, json),
+            attended: attended || (json && listens),
+            json,
+            begun: Instant::now(),
+            interrupts: signal(SignalKind::interrupt())?,
+            ends: signal(SignalKind::terminate())?,
+            stopped_by: None,
+        })
+    }
+
+    async fn follow(mut self) -> anyhow::Result<ExitCode> {
+        let mut tick = tokio::time::interval(Duration::from_secs(1));
+        loop {
+            let next = tokio::select! {
+                event = self.run.next() => Next::Event(event),
+                word = self.keyboard.word() => Next::Word(word),
+                _ = self.interrupts.recv() => Next::Stop(130),
+                _ = self.ends.recv() => Next::Stop(143),
+                _ = tick.tick() => Next::Tick,
+            };
+            match next {
+                Next::Event(Some(event)) => self.event(&event).await?,
+                Next::Event(None) => break,
+                Next::Word(word) => self.word(word).await,
+                Next::Stop(code) => {
+                    if self.stopped_by.replace(code).is_some() {
+                        // Asked twice: the keeper ends the engine without us.
+                        return Ok(ExitCode::from(code));
+                    }
+                    self.handle.cancel();
+                }
+                Next::Tick => self.screen.draw(&self.progress, self.begun.elapsed()),
+            }
+        }
+        self.finish().await
+    }
+
+    async fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+        let codecs = self.engine.codec();
+        self.progress.take(event, |token| codecs.format_resume(token).ok());
+        if self.json {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{}", event.to_line())?;
+            out.flush()?;
+        }
+        self.screen.event(event, &self.progress, self.begun.elapsed());
+        match event {
+            Event::Asked(asked) if !asked.ask.withdrawn => self.asked(&asked.ask).await,
+            Event::Completed(completed) => self.outcome(completed)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn asked(&mut self, ask: &Ask) {
+        if self.attended {
+            self.screen.ask(ask);
+            return;
+        }
+        let note = "nobody is here to answer".to_owned();
+        let _ = self.handle.answer(&ask.id, Answer::Deny { note, stop: false }).await;
+        self.progress.answered(&ask.id);
+    }
+
+    async fn word(&mut self, word: Word) {
+        let done = match word {
+            Word::Answer(ask, answer) => {
+                self.progress.answered(&ask);
+                self.handle.answer(ask, answer).await
+            }
+            Word::Line(line) => match self.progress.asks().first().cloned() {
+                Some(ask) => {
+                    self.progress.answered(&ask.id);
+                    self.handle.answer(&ask.id, keyboard::answer(&ask, &line)).await
+                }
+                None => self.handle.steer(line).await,
+            },
+            Word::Steer(text) => self.handle.steer(text).await,
+            Word::Interrupt => self.handle.interrupt().await,
+        };
+        if let Err(error) = done {
+            self.screen.remark(&error.to_string());
+        }
+    }
+
+    /// The answer, at the result: the process may still linger.
+    fn outcome(&mut self, completed: &Completed) -> anyhow::Result<()> {
+        self.screen.close(&self.progress, self.begun.elapsed(), self.stopped_by.is_some());
+        let paint = Paint::of_stderr();
+        if let Some(error) = completed.error.as_deref().filter(|error| *error != "cancelled") {
+            let (sentence, hint) = error.split_once("\nhint: ").map_or((error, None), |(one, two)| (one, Some(two)));
+            output::note(&format!("{} {}", paint.red("error:"), output::printable(sentence)));
+            if let Some(hint) = hint {
+                output::note(&format!("{} {hint}", paint.cyan("hint:")));
+            }
+        }
+        if self.json {
+            return Ok(());
+        }
+        if !completed.answer.trim().is_empty() {
+            output::text(&output::printable(&completed.answer))?;
+        }
+        if let Some(line) = self.progress.resume_line() {
+            output::line(&format!("\n{}", line.trim_matches('`')))?;
+        }
+        std::io::stdout().flush()?;
+        Ok(())
+    }
+
+    async fn finish(mut self) -> anyhow::Result<ExitCode> {
+        let gone = self.run.gone();
+        tokio::pin!(gone);
+        loop {
+            tokio::select! {
+                () = &mut gone => break,
+                // The answer is out, so this only hastens the end of the process.
+                _ = self.interrupts.recv() => self.handle.cancel(),
+                _ = self.ends.recv() => self.handle.cancel(),
+            }
+        }
+        let ok = self.progress.completed().is_some_and(|completed| completed.ok);
+        Ok(match (ok, self.stopped_by) {
+            (true, _) => ExitCode::SUCCESS,
+            (false, Some(code)) => ExitCode::from(code),
+            (false, None) => ExitCode::FAILURE,
+        })
+    }
+}

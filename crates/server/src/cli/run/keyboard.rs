@@ -1,0 +1,126 @@
+//! What people type while an engine works: answers, and words to steer it.
+
+use folkmoot_engines::event::{Answer, Ask, AskKind};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+/// Something that was typed.
+pub enum Word {
+    /// A line: the answer to the open question, else a word to the engine.
+    Line(String),
+    Answer(String, Answer),
+    Steer(String),
+    Interrupt,
+}
+
+pub struct Keyboard {
+    words: Option<mpsc::Receiver<Word>>,
+}
+
+/// With `--json`, standard input takes lines too: `{"ask":"ID","verdict":"allow"}`, `{"steer":"…"}`, `{"interrupt":true}`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Order {
+    Answer {
+        ask: String,
+        #[serde(flatten)]
+        answer: Answer,
+    },
+    Steer {
+        steer: String,
+    },
+    Interrupt {
+        #[serde(rename = "interrupt")]
+        _interrupt: bool,
+    },
+}
+
+impl Keyboard {
+    pub fn new(listens: bool, json: bool) -> Self {
+        if !listens {
+            return Self { words: None };
+        }
+        let (typed, words) = mpsc::channel(16);
+        // Reading cannot be given up, so it has a thread that ends with the process.
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lines().map_while(Result::ok) {
+                let Some(word) = word(line, json) else { continue };
+                if typed.blocking_send(word).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { words: Some(words) }
+    }
+
+    /// The next word; never, when nobody can type.
+    pub async fn word(&mut self) -> Word {
+        if let Some(words) = &mut self.words {
+            match words.recv().await {
+                Some(word) => return word,
+                None => self.words = None,
+            }
+        }
+        std::future::pending().await
+    }
+}
+
+fn word(line: String, json: bool) -> Option<Word> {
+    if !json {
+        return (!line.trim().is_empty()).then_some(Word::Line(line));
+    }
+    Some(match serde_json::from_str(&line).ok()? {
+        Order::Answer { ask, answer } => Word::Answer(ask, answer),
+        Order::Steer { steer } => Word::Steer(steer),
+        Order::Interrupt { .. } => Word::Interrupt,
+    })
+}
+
+/// What a typed line says to a question.
+pub fn answer(ask: &Ask, line: &str) -> Answer {
+    let line = line.trim();
+    if ask.kind == AskKind::Question {
+        return Answer::Reply { answers: line.split(';').map(|answer| answer.trim().to_owned()).collect() };
+    }
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    match word.to_lowercase().as_str() {
+        "y" | "yes" | "allow" => Answer::Allow { input: None },
+        "a" | "always" => Answer::AllowAlways,
+        "n" | "no" | "deny" => Answer::Deny { note: rest.trim().to_owned(), stop: false },
+        // Anything else is a reason why not.
+        _ => Answer::Deny { note: line.to_owned(), stop: false },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use folkmoot_engines::event::Detail;
+
+    use super::*;
+
+    fn ask(kind: AskKind) -> Ask {
+        let (id, title, options) = ("1".to_owned(), String::new(), Vec::new());
+        Ask { id, kind, title, detail: Detail::new(), options, withdrawn: false }
+    }
+
+    #[test]
+    fn yes_always_no_and_a_reason_are_understood() {
+        let typed = |line: &str| answer(&ask(AskKind::Permission), line);
+        let deny = |note: &str| Answer::Deny { note: note.to_owned(), stop: false };
+        assert_eq!(typed("Y"), Answer::Allow { input: None });
+        assert_eq!(typed("always"), Answer::AllowAlways);
+        assert_eq!(typed("n use git rm"), deny("use git rm"));
+        assert_eq!(typed("rather not"), deny("rather not"));
+        assert_eq!(answer(&ask(AskKind::Question), "a; b"), Answer::Reply { answers: vec!["a".into(), "b".into()] });
+    }
+
+    #[test]
+    fn json_lines_answer_steer_and_interrupt() {
+        let read = |line: &str| word(line.to_owned(), true);
+        assert!(matches!(read(r#"{"ask":"7","verdict":"allow"}"#), Some(Word::Answer(id, Answer::Allow { .. })) if id == "7"));
+        assert!(matches!(read(r#"{"ask":"7","verdict":"deny","note":"no"}"#), Some(Word::Answer(_, Answer::Deny { .. }))));
+        assert!(matches!(read(r#"{"steer":"left"}"#), Some(Word::Steer(text)) if text == "left"));
+        assert!(matches!(read(r#"{"interrupt":true}"#), Some(Word::Interrupt)));
+        assert!(read("nonsense").is_none());
+    }
+}
