@@ -11,7 +11,7 @@ use crate::engine::{Engine, EngineError, Launch, Mode, Order, Settings};
 use crate::process::find_program;
 
 /// How long an engine may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What is known about an engine on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,8 @@ async fn said(path: &PathBuf, settings: &Settings, args: &[&str]) -> Result<Stri
         Err(_) => Err(format!("did not answer within {} s", PATIENCE.as_secs())),
         Ok(Err(error)) => Err(format!("cannot be started: {error}")),
         Ok(Ok(output)) if !output.status.success() => Err(format!("failed ({})", output.status)),
-        Ok(Ok(output)) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        // Some write their help to standard error.
+        Ok(Ok(output)) => Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()),
     }
 }
 

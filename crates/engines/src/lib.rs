@@ -12,6 +12,8 @@ pub mod resume;
 pub mod engine;
 pub mod engines;
 mod json;
+#[cfg(test)]
+mod testing;
 mod tools;
 
 pub mod contract;

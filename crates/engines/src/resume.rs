@@ -142,3 +142,104 @@ impl Codecs {
         if kept.trim().is_empty() { "continue".to_owned() } else { kept.trim().to_owned() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::engines;
+    use crate::event::ResumeToken;
+    use crate::resume::ResumeError;
+
+    fn extract(text: &str) -> Option<(String, String)> {
+        engines::codecs().extract_resume(text).map(|token| (token.engine.to_string(), token.value))
+    }
+
+    fn found(engine: &str, value: &str) -> Option<(String, String)> {
+        Some((engine.to_owned(), value.to_owned()))
+    }
+
+    #[test]
+    fn the_canonical_line_is_the_command_of_the_engine_in_backticks() {
+        let lines = [
+            ("codex", "019a-77", "`codex resume 019a-77`"),
+            ("claude", "s-1", "`claude --resume s-1`"),
+            ("opencode", "ses_A1", "`opencode --session ses_A1`"),
+            ("pi", "ccd569e0", "`pi --session ccd569e0`"),
+            ("pi", "/a b/c.jsonl", "`pi --session \"/a b/c.jsonl\"`"),
+            ("script", "x", "`moot run script --resume x`"),
+        ];
+        for (engine, value, line) in lines {
+            let codec = engines::find(engine).unwrap().codec();
+            assert_eq!(codec.format_resume(&ResumeToken::new(engine, value)).unwrap(), line);
+            assert!(codec.is_resume_line(line));
+        }
+    }
+
+    #[test]
+    fn format_fails_for_a_foreign_engine_and_for_what_no_line_can_hold() {
+        let codec = engines::find("codex").unwrap().codec();
+        assert!(matches!(codec.format_resume(&ResumeToken::new("pi", "x")), Err(ResumeError::Foreign { .. })));
+        for value in ["", "two words", "tick`", "--last", "line\nend"] {
+            assert!(matches!(codec.format_resume(&ResumeToken::new("codex", value)), Err(ResumeError::Value { .. })));
+        }
+    }
+
+    #[test]
+    fn lines_match_without_regard_to_case_with_or_without_backticks_and_blanks() {
+        for line in ["codex resume a1", "`codex resume a1`", "  `Codex RESUME a1`  ", "`codex  resume\ta1", "codex resume a1`"] {
+            assert_eq!(extract(line), found("codex", "a1"), "{line:?}");
+        }
+        assert_eq!(extract("claude -r Ab"), found("claude", "Ab"), "the value keeps its case");
+        assert_eq!(extract("opencode run -s ses_1"), found("opencode", "ses_1"));
+        assert_eq!(extract("pi --session '/a b/c.jsonl'"), found("pi", "/a b/c.jsonl"));
+    }
+
+    #[test]
+    fn only_the_whole_line_counts() {
+        let not = [
+            "run codex resume a1", "codex resume a1 please", "codex resume", "codex resume --last", "codexresume a1",
+            "opencode --session abc", "opencode run ses_1", "``codex resume a1``", "claude --resume", "moot run codex --resume x",
+        ];
+        for line in not {
+            assert_eq!(extract(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_match_wins_within_an_engine_and_engines_are_polled_in_a_fixed_order() {
+        assert_eq!(extract("codex resume a\ntext\ncodex resume b\nmore"), found("codex", "b"));
+        assert_eq!(extract("pi --session z\ncodex resume b\nclaude -r c"), found("claude", "c"));
+    }
+
+    #[test]
+    fn resume_lines_are_taken_out_of_prompts() {
+        let codecs = engines::codecs();
+        assert_eq!(codecs.strip_resume_lines("fix\n`pi --session x`\nit"), "fix\nit");
+        assert_eq!(codecs.strip_resume_lines("claude -r x"), "continue");
+        assert_eq!(codecs.strip_resume_lines("  keep\n\n  this  "), "  keep\n\n  this  ");
+    }
+
+    proptest! {
+        #[test]
+        fn extract_of_format_is_the_token_and_no_engine_claims_anothers_line(
+            at in 0..engines::ALL.len(), value in "\\PC{1,30}|[A-Za-z0-9_./-]{1,40}|ses_[A-Za-z0-9]{1,20}", tail in "[a-z ]{0,20}",
+        ) {
+            let codec = engines::ALL[at].codec();
+            let token = ResumeToken::new(codec.engine.clone(), value);
+            if let Ok(line) = codec.format_resume(&token) {
+                for line in [line.clone(), line.trim_matches('`').to_owned(), format!("{tail}\n{}", line.clone())] {
+                    prop_assert_eq!(codec.extract_resume(&line), Some(token.clone()));
+                    for other in engines::ALL.iter().filter(|other| other.id() != codec.engine) {
+                        prop_assert_eq!(other.codec().extract_resume(&line), None);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn no_text_makes_extraction_fail(text in "(?s).{0,200}") {
+            let _ = extract(&text);
+        }
+    }
+}

@@ -43,6 +43,7 @@ fn core_and_doors_see_no_runtime_no_sockets_and_no_database() {
 fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
     assert_eq!(ours(&dependencies("folkmoot-core")), ["folkmoot-core"]);
     assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-core", "folkmoot-doors"]);
+    assert_eq!(ours(&dependencies("folkmoot-engines")), ["folkmoot-engines"]);
     assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-store"]);
 }
 

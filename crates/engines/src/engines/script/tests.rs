@@ -1,1 +1,27 @@
-//! One test per rule of the mapping.
+//! One test per rule of the scripts.
+
+use super::{DEMONSTRATION, Script, translate};
+use crate::event::Event;
+use crate::testing::Play;
+
+#[test]
+fn placeholders_are_filled_and_comments_left_out() {
+    let lines = translate::prepared("# c\n\n{\"a\":\"{{prompt}} in {{session}}\"}", "say \"hi\"\n", "s1");
+    assert_eq!(lines, [r#"{"a":"say \"hi\"\n in s1"}"#]);
+}
+
+#[test]
+fn the_demonstration_is_a_good_run() {
+    let lines = translate::prepared(DEMONSTRATION, "hello", "s1");
+    let events: Vec<&String> = lines.iter().filter(|line| !line.contains("\"delay\"")).collect();
+    let mut play = Play::new(&Script, crate::engine::Mode::Plain);
+    events.iter().for_each(|line| play.line(line));
+    assert!(matches!(&play.events[0], Event::Started(started) if !started.resume.value.is_empty()));
+    assert!(play.completed().ok && play.completed().answer.contains("hello"));
+}
+
+#[test]
+fn what_is_neither_event_nor_direction_is_a_warning() {
+    let play = Play::lines(&Script, "{\"type\":\"strted\"}");
+    assert!(play.summary()[0].starts_with("Completed - warning"));
+}
