@@ -25,7 +25,10 @@ fn main() -> ExitCode {
     let lines = if std::env::args().any(|argument| argument == "--bench") { LINES } else { 1000 };
     let mut good = true;
     let (mut all_plain, mut all_whole) = (Duration::ZERO, Duration::ZERO);
-    println!("{:9} {:>8} {:>12} {:>12} {:>7} {:>10}", "engine", "lines", "parse/line", "whole/line", "ratio", "growth kB");
+    println!(
+        "{:9} {:>8} {:>12} {:>12} {:>7} {:>10}",
+        "engine", "lines", "parse/line", "whole/line", "ratio", "growth kB"
+    );
     for engine in engines::ALL.into_iter().filter(|engine| engine.needs_program()) {
         let stream = stream(engine.id().as_str(), lines);
         let plain = best(|| parse(&stream));
@@ -71,7 +74,8 @@ fn parse(lines: &[String]) {
 /// All that happens to a line on its way to people, rendering included.
 fn follow(engine: &'static dyn Engine, lines: &[String]) {
     let settings = Settings::default();
-    let order = Order { settings: &settings, prompt: "", resume: None, folder: Path::new("/r"), mode: Mode::Plain, now: 0 };
+    let order =
+        Order { settings: &settings, prompt: "", resume: None, folder: Path::new("/r"), mode: Mode::Plain, now: 0 };
     let mut dialog = engine.plan(&order).expect("the default settings are good").dialog;
     let mut contract = Contract::new(engine.id(), None);
     let mut progress = Progress::new(engine.id());

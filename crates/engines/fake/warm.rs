@@ -81,7 +81,9 @@ fn codex(session: &str, told: &Value) {
 
 fn claude(session: &str, told: &Value) {
     let result = |text: &str, is_error: bool| {
-        tell(&json!({"type": "result", "subtype": "success", "is_error": is_error, "session_id": session, "result": text}));
+        tell(
+            &json!({"type": "result", "subtype": "success", "is_error": is_error, "session_id": session, "result": text}),
+        );
     };
     match told["type"].as_str().unwrap_or_default() {
         "control_request" if told["request"]["subtype"] == "interrupt" => result("interrupted", true),
@@ -108,7 +110,11 @@ fn claude(session: &str, told: &Value) {
         "control_response" => {
             let answer = &told["response"]["response"];
             let allowed = answer["behavior"] == "allow" && answer["updatedInput"]["command"] == "rm x";
-            let said = if allowed { "accept".to_owned() } else { format!("decline: {}", answer["message"].as_str().unwrap_or_default()) };
+            let said = if allowed {
+                "accept".to_owned()
+            } else {
+                format!("decline: {}", answer["message"].as_str().unwrap_or_default())
+            };
             result(&said, false);
         }
         _ => {}
@@ -127,7 +133,9 @@ fn pi(session: &str, told: &Value) {
         tell(&json!({"type": "response", "command": kind, "success": true, "data": data}));
     }
     match (kind, message) {
-        ("prompt", "ask") => tell(&json!({"type": "extension_ui_request", "id": "77", "method": "confirm", "title": "Run?", "message": "rm x"})),
+        ("prompt", "ask") => tell(
+            &json!({"type": "extension_ui_request", "id": "77", "method": "confirm", "title": "Run?", "message": "rm x"}),
+        ),
         ("prompt", "wait") => tell(&json!({"type": "agent_start"})),
         ("prompt", prompt) => end(&format!("echo: {prompt}"), "stop"),
         ("steer", text) => end(&format!("steered: {text}"), "stop"),
@@ -193,7 +201,11 @@ fn connection(stream: &mut TcpStream, session: &str, hearers: &Mutex<Vec<mpsc::S
             tell("session.idle", json!({}));
         } else if path == "/permission/77/reply" {
             tell("permission.replied", json!({"requestID": "77", "reply": body["reply"]}));
-            let said = if body["reply"] == "once" { "accept".to_owned() } else { format!("decline: {}", body["message"].as_str().unwrap_or_default()) };
+            let said = if body["reply"] == "once" {
+                "accept".to_owned()
+            } else {
+                format!("decline: {}", body["message"].as_str().unwrap_or_default())
+            };
             answer(&said);
         }
     }

@@ -54,7 +54,8 @@ pub async fn look(engine: &'static dyn Engine, settings: &Settings) -> Availabil
             match said(&path, settings, &["--version"]).await {
                 Ok(text) => found.version = Some(version_in(&text)),
                 Err(reason) => {
-                    found.problem = Some(EngineError { sentence: format!("`{} --version` {reason}", path.display()), hint: None });
+                    found.problem =
+                        Some(EngineError { sentence: format!("`{} --version` {reason}", path.display()), hint: None });
                 }
             }
             found.path = Some(path);
@@ -108,7 +109,8 @@ async fn said(path: &PathBuf, settings: &Settings, args: &[&str]) -> Result<Stri
 /// The first word with a digit and a dot, else the first line.
 fn version_in(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
-    let like = |word: &&str| word.contains('.') && word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
+    let like =
+        |word: &&str| word.contains('.') && word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
     let word = line.split_whitespace().find(like).unwrap_or(line);
     word.trim_start_matches('v').chars().take(40).collect()
 }

@@ -85,10 +85,9 @@ impl Settings {
         let name_of = |argument: &'_ String| argument.split('=').next().unwrap_or_default().to_owned();
         match self.extra_args.iter().map(name_of).find(|name| refused.contains(&name.as_str())) {
             None => Ok(()),
-            Some(name) => Err(EngineError::new(
-                format!("`engines.{engine}.extra_args` may not hold `{name}`"),
-                why.to_owned(),
-            )),
+            Some(name) => {
+                Err(EngineError::new(format!("`engines.{engine}.extra_args` may not hold `{name}`"), why.to_owned()))
+            }
         }
     }
 }
@@ -224,7 +223,10 @@ pub enum Control {
     Steer(String),
     /// Stop what you are doing, but stay.
     Interrupt,
-    Answer { ask: String, answer: Answer },
+    Answer {
+        ask: String,
+        answer: Answer,
+    },
 }
 
 /// This engine, in this mode, cannot do that.

@@ -340,7 +340,8 @@ mod tests {
             line(&started),
             json!({"type": "started", "engine": "codex", "resume": {"engine": "codex", "value": "019a"}})
         );
-        let action = Event::action(&engine, Action::new("i1", ActionKind::FileChange, "a"), Phase::Completed, Some(true));
+        let action =
+            Event::action(&engine, Action::new("i1", ActionKind::FileChange, "a"), Phase::Completed, Some(true));
         assert_eq!(
             line(&action),
             json!({"type": "action", "engine": "codex", "phase": "completed", "ok": true,

@@ -131,7 +131,8 @@ impl Server {
 
     fn read_address(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
-        let Some(base) = text.split_once(LISTENING).map(|(_, base)| base.trim().trim_end_matches('/').to_owned()) else {
+        let Some(base) = text.split_once(LISTENING).map(|(_, base)| base.trim().trim_end_matches('/').to_owned())
+        else {
             return;
         };
         let events = self.request("GET", &format!("{base}/event"));
@@ -164,7 +165,11 @@ impl Server {
 }
 
 /// Hears the events first, then gives the orders that waited: nothing that they cause is missed.
-async fn listen(events: reqwest::RequestBuilder, orders: Vec<(Value, reqwest::RequestBuilder)>, to: mpsc::Sender<Line>) {
+async fn listen(
+    events: reqwest::RequestBuilder,
+    orders: Vec<(Value, reqwest::RequestBuilder)>,
+    to: mpsc::Sender<Line>,
+) {
     let response = match events.send().await.and_then(reqwest::Response::error_for_status) {
         Ok(response) => response,
         Err(error) => {

@@ -53,7 +53,10 @@ pub fn message(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Object(_) => {
             let data = field(value, "data");
-            words(data, "message").or_else(|| words(value, "message")).or_else(|| words(value, "name")).map(str::to_owned)
+            words(data, "message")
+                .or_else(|| words(value, "message"))
+                .or_else(|| words(value, "name"))
+                .map(str::to_owned)
         }
         _ => None,
     }

@@ -49,7 +49,8 @@ impl ResumeCodec {
         if !self.accepts(value) {
             return Err(ResumeError::Value { engine: self.engine.clone(), value: value.clone() });
         }
-        let quoted = matches!(self.value, ValueRule::Rest) && value.contains(|c: char| c.is_whitespace() || "\"'".contains(c));
+        let quoted =
+            matches!(self.value, ValueRule::Rest) && value.contains(|c: char| c.is_whitespace() || "\"'".contains(c));
         let value = if quoted { format!("\"{value}\"") } else { value.clone() };
         Ok(format!("{} {value}", self.forms[0].join(" ")))
     }
@@ -187,7 +188,9 @@ mod tests {
 
     #[test]
     fn lines_match_without_regard_to_case_with_or_without_backticks_and_blanks() {
-        for line in ["codex resume a1", "`codex resume a1`", "  `Codex RESUME a1`  ", "`codex  resume\ta1", "codex resume a1`"] {
+        for line in
+            ["codex resume a1", "`codex resume a1`", "  `Codex RESUME a1`  ", "`codex  resume\ta1", "codex resume a1`"]
+        {
             assert_eq!(extract(line), found("codex", "a1"), "{line:?}");
         }
         assert_eq!(extract("claude -r Ab"), found("claude", "Ab"), "the value keeps its case");
@@ -198,8 +201,16 @@ mod tests {
     #[test]
     fn only_the_whole_line_counts() {
         let not = [
-            "run codex resume a1", "codex resume a1 please", "codex resume", "codex resume --last", "codexresume a1",
-            "opencode --session abc", "opencode run ses_1", "``codex resume a1``", "claude --resume", "moot run codex --resume x",
+            "run codex resume a1",
+            "codex resume a1 please",
+            "codex resume",
+            "codex resume --last",
+            "codexresume a1",
+            "opencode --session abc",
+            "opencode run ses_1",
+            "``codex resume a1``",
+            "claude --resume",
+            "moot run codex --resume x",
         ];
         for line in not {
             assert_eq!(extract(line), None, "{line:?}");

@@ -75,7 +75,11 @@ mod tests {
         for (line, token) in lines {
             let text = format!("please go on\n{line}\n");
             let all = defaults([Some("pi"), Some("claude"), None, None]);
-            assert_eq!(router(None).target(&text, None, &all), Target::Thread(token.clone()), "resume beats a directive");
+            assert_eq!(
+                router(None).target(&text, None, &all),
+                Target::Thread(token.clone()),
+                "resume beats a directive"
+            );
             assert_eq!(router(Some("pi")).target("go on", Some(&text), &all), Target::Thread(token), "also in a reply");
         }
     }

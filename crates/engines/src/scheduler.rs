@@ -90,7 +90,14 @@ impl<J: Clone + Send + 'static> Scheduler<J> {
     {
         let work: Box<Work<J>> = Box::new(move |job, context| Box::pin(work(job, context)));
         let state = State { next: 0, lanes: HashMap::new(), ready: VecDeque::new(), workers: 0 };
-        Self { shared: Arc::new(Shared { state: Mutex::new(state), work, most_workers: most_workers.max(1), idle: Notify::new() }) }
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(state),
+                work,
+                most_workers: most_workers.max(1),
+                idle: Notify::new(),
+            }),
+        }
     }
 
     /// Adds a job at the end of its thread's queue; without a token it gets a thread of its own.

@@ -87,7 +87,10 @@ impl Play {
     }
 
     pub fn actions(&self) -> Vec<&ActionEvent> {
-        self.events.iter().filter_map(|event| if let Event::Action(action) = event { Some(action) } else { None }).collect()
+        self.events
+            .iter()
+            .filter_map(|event| if let Event::Action(action) = event { Some(action) } else { None })
+            .collect()
     }
 
     /// `phase ok kind title` of every action.

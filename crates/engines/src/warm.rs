@@ -24,7 +24,8 @@ pub(crate) struct Live {
 impl Live {
     pub fn new(feed: Feed, dialog: Box<dyn Dialog>, mode: Mode, settings: &Settings) -> Self {
         let seconds = settings.own.get("keep_warm_s").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
-        let idle = if mode == Mode::Warm { Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)) } else { Duration::ZERO };
+        let idle =
+            if mode == Mode::Warm { Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)) } else { Duration::ZERO };
         Self { feed, dialog, first: None, exited: false, idle }
     }
 

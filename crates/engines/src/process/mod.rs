@@ -17,6 +17,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::engine::{EngineError, Exit, Launch};
@@ -61,6 +62,7 @@ pub struct Process {
     stdin: Option<mpsc::UnboundedSender<String>>,
     stdout: Lines<ChildStdout>,
     stderr: Arc<Mutex<Vec<u8>>>,
+    tail: JoinHandle<()>,
     exit: Option<Exit>,
     patience: Patience,
 }
@@ -103,8 +105,8 @@ impl Process {
         tokio::spawn(write_all(pipe::Sender::from_owned_fd(OwnedFd::from(our_stdin))?, texts));
         let stdout = Lines::new(keeper.stdout.take().expect("standard output is piped"));
         let stderr = Arc::new(Mutex::new(Vec::new()));
-        tokio::spawn(keep_tail(keeper.stderr.take().expect("standard error is piped"), Arc::clone(&stderr)));
-        Ok(Self { keeper, control, stdin: Some(stdin), stdout, stderr, exit: None, patience: host.patience })
+        let tail = tokio::spawn(keep_tail(keeper.stderr.take().expect("standard error is piped"), Arc::clone(&stderr)));
+        Ok(Self { keeper, control, stdin: Some(stdin), stdout, stderr, tail, exit: None, patience: host.patience })
     }
 
     /// Writes to the engine, without waiting: it may want to be read before it reads.
@@ -134,6 +136,8 @@ impl Process {
             self.order_end().await;
             let _ = self.control.read_line(&mut word).await;
         }
+        // Its last words may still be in the pipe; whoever keeps that open does not keep us.
+        let _ = timeout(LEFTOVER_GRACE, &mut self.tail).await;
         let number = |prefix: &str| word.trim().strip_prefix(prefix).and_then(|rest| rest.parse().ok());
         let exit = Exit { code: number("exit "), signal: number("signal "), stderr: self.stderr_tail() };
         self.exit = Some(exit.clone());
@@ -161,9 +165,7 @@ impl Process {
     pub async fn end(mut self) {
         self.order_end().await;
         self.close_stdin();
-        let drained = async {
-            while self.stdout.next().await.is_some() {}
-        };
+        let drained = async { while self.stdout.next().await.is_some() {} };
         let limit = self.patience.term + Duration::from_secs(5);
         let both = async { tokio::join!(drained, self.keeper.wait()) };
         if timeout(limit, both).await.is_err() {
@@ -182,7 +184,8 @@ impl Process {
         let text = String::from_utf8_lossy(&bytes);
         let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n' || *c == '\t').collect();
         // The first line may be cut in the middle.
-        let whole = if bytes.len() >= STDERR_KEPT { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
+        let whole =
+            if bytes.len() >= STDERR_KEPT { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
         whole.trim().to_owned()
     }
 }
@@ -224,7 +227,10 @@ pub fn find_program(launch: &Launch) -> Result<PathBuf, EngineError> {
         return if is_executable(&path) {
             Ok(path)
         } else {
-            Err(EngineError::new(format!("`{name}` is not a program that can be started"), "set `engines.NAME.command`"))
+            Err(EngineError::new(
+                format!("`{name}` is not a program that can be started"),
+                "set `engines.NAME.command`",
+            ))
         };
     }
     let own = launch.env.iter().find(|(variable, _)| variable == "PATH").and_then(|(_, value)| value.clone());

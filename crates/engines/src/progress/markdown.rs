@@ -86,7 +86,9 @@ pub fn closed(text: &str) -> String {
         let length = line.chars().take_while(|c| *c == marker).count();
         match &open {
             None if marker != ' ' && length >= 3 => open = Some(marker.to_string().repeat(length)),
-            Some(fence) if line.starts_with(fence.as_str()) && line.trim_end().chars().all(|c| c == marker) => open = None,
+            Some(fence) if line.starts_with(fence.as_str()) && line.trim_end().chars().all(|c| c == marker) => {
+                open = None
+            }
             _ => {}
         }
     }

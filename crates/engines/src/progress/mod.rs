@@ -291,7 +291,8 @@ fn one_line(title: &str) -> String {
     if !title.contains(char::is_control) {
         return shortened(title.trim(), MOST_TITLE);
     }
-    let words: Vec<&str> = title.split(|c: char| c.is_control() || c == ' ').filter(|word| !word.is_empty()).take(200).collect();
+    let words: Vec<&str> =
+        title.split(|c: char| c.is_control() || c == ' ').filter(|word| !word.is_empty()).take(200).collect();
     shortened(&words.join(" "), MOST_TITLE)
 }
 

@@ -51,7 +51,9 @@ pub fn message(message: &Message) -> Rendered {
 /// Markdown as text and entities.
 pub fn render(markdown: &str) -> Rendered {
     let mut writer = Writer::default();
-    for token in Parser::new_ext(markdown, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS) {
+    for token in
+        Parser::new_ext(markdown, Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS)
+    {
         writer.token(token);
     }
     writer.finish()
@@ -268,7 +270,9 @@ impl Writer {
         let Some(at) = self.open.iter().rposition(|open| open.kind == kind) else { return };
         let Open { kind, offset, extra } = self.open.remove(at);
         let length = self.length.saturating_sub(offset);
-        let linked = extra.as_deref().is_some_and(|url| ["http://", "https://", "tg://"].iter().any(|scheme| url.starts_with(scheme)));
+        let linked = extra
+            .as_deref()
+            .is_some_and(|url| ["http://", "https://", "tg://"].iter().any(|scheme| url.starts_with(scheme)));
         if length == 0 || (kind == "text_link" && !linked) {
             return;
         }

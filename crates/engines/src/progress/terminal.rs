@@ -70,8 +70,14 @@ fn plain(text: &str) -> String {
 
 /// Text of others without what could steer the terminal.
 pub fn safe(text: &str) -> String {
-    let bad = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if text.contains(bad) { text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect() } else { text.to_owned() }
+    let bad = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(bad) {
+        text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect()
+    } else {
+        text.to_owned()
+    }
 }
 
 /// At most `width` characters; wide characters may still wrap, which only costs a line.

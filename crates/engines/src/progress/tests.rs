@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::{AskKind, Asked};
 use crate::engines;
+use crate::event::{AskKind, Asked};
 
 const ENGINE: EngineId = EngineId::new("codex");
 
@@ -158,7 +158,9 @@ fn telegram_of(answer: &str) -> telegram::Rendered {
 
 #[test]
 fn markdown_becomes_text_with_entities() {
-    let rendered = telegram::render("# Title\n\nsome **bold** and `code`\n\n- one\n- two\n\n```rust\nfn x() {}\n```\n[l](https://x.y) [m](javascript:z)");
+    let rendered = telegram::render(
+        "# Title\n\nsome **bold** and `code`\n\n- one\n- two\n\n```rust\nfn x() {}\n```\n[l](https://x.y) [m](javascript:z)",
+    );
     assert_eq!(rendered.text, "Title\n\nsome bold and code\n\n- one\n- two\n\nfn x() {}\n\nl m");
     let kinds: Vec<&str> = rendered.entities.iter().map(|entity| entity.kind).collect();
     assert_eq!(kinds, ["underline", "bold", "bold", "code", "pre", "text_link"]);

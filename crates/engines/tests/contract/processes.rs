@@ -62,7 +62,11 @@ async fn cancel_ends_the_process_and_says_cancelled_with_the_token() {
         run.handle().cancel();
         let events = collect(&mut run).await;
         let done = completed(&events);
-        assert_eq!((done.error.as_deref(), done.resume.as_ref()), (Some("cancelled"), Some(&started.resume)), "{engine}");
+        assert_eq!(
+            (done.error.as_deref(), done.resume.as_ref()),
+            (Some("cancelled"), Some(&started.resume)),
+            "{engine}"
+        );
         within(run.gone()).await;
         assert_eq!(stage.note("log").unwrap(), "begin\n", "{engine} was ended");
     }

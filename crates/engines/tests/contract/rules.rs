@@ -25,8 +25,11 @@ async fn action_schema_validity_and_event_ordering_preserved() {
     for engine in PROGRAMS {
         let events = stage(engine, "success").play("hello", None).await;
         let command = actions(&events).into_iter().find(|event| event.action.kind == ActionKind::Command).unwrap();
-        let phases: Vec<Phase> =
-            actions(&events).iter().filter(|event| event.action.id == command.action.id).map(|event| event.phase).collect();
+        let phases: Vec<Phase> = actions(&events)
+            .iter()
+            .filter(|event| event.action.id == command.action.id)
+            .map(|event| event.phase)
+            .collect();
         assert!(phases == [Phase::Started, Phase::Completed] || phases == [Phase::Completed], "{engine}: {phases:?}");
         assert_eq!(command.engine, *engines::find(engine).unwrap().id().as_str());
     }
@@ -131,7 +134,11 @@ async fn the_prompt_goes_to_standard_input_and_not_into_the_list_of_processes() 
         let stage = stage(engine, "success");
         let prompt = "-- fix \"it\" now\n`codex resume 019a`\nplease";
         stage.play(prompt, None).await;
-        assert_eq!(stage.note("stdin").unwrap(), "-- fix \"it\" now\nplease", "{engine}: resume lines are not part of it");
+        assert_eq!(
+            stage.note("stdin").unwrap(),
+            "-- fix \"it\" now\nplease",
+            "{engine}: resume lines are not part of it"
+        );
         assert!(!stage.note("argv").unwrap().contains("fix"), "{engine}");
         stage.play("pi --session x", None).await;
         assert_eq!(stage.note("stdin").unwrap(), "continue", "{engine}");
@@ -162,7 +169,10 @@ async fn a_missing_program_or_folder_is_a_failure_with_a_hint() {
     let stage = stage("codex", "success");
     let runner = Runner::new(Default::default(), Locks::default(), engines::codecs());
     let mut settings = std::collections::BTreeMap::new();
-    settings.insert("codex".to_owned(), folkmoot_engines::engine::Settings { command: "no-such-engine".into(), ..Default::default() });
+    settings.insert(
+        "codex".to_owned(),
+        folkmoot_engines::engine::Settings { command: "no-such-engine".into(), ..Default::default() },
+    );
     let missing = Runner::new(settings, Locks::default(), engines::codecs());
     let request = Request { prompt: "x".into(), folder: stage.folder.path().into(), ..Request::default() };
     let events = collect(&mut missing.run(stage.engine, request)).await;
@@ -177,7 +187,9 @@ async fn a_missing_program_or_folder_is_a_failure_with_a_hint() {
 async fn the_script_engine_obeys_the_contract_too() {
     let stage = stage("script", "");
     let write = |text: &str| std::fs::write(stage.folder.path().join("play.jsonl"), text).unwrap();
-    write("{\"type\":\"started\"}\n{\"type\":\"action\",\"action\":{\"id\":\"1\",\"kind\":\"note\",\"title\":\"n\"}}\nbroken\n{\"type\":\"completed\",\"answer\":\"ok\"}\n{\"type\":\"started\"}");
+    write(
+        "{\"type\":\"started\"}\n{\"type\":\"action\",\"action\":{\"id\":\"1\",\"kind\":\"note\",\"title\":\"n\"}}\nbroken\n{\"type\":\"completed\",\"answer\":\"ok\"}\n{\"type\":\"started\"}",
+    );
     let events = stage.play("play.jsonl", None).await;
     obeys_the_contract(&events, "script");
     assert_eq!(completed(&events).answer, "ok");
@@ -191,7 +203,12 @@ async fn the_script_engine_obeys_the_contract_too() {
 #[tokio::test(start_paused = true)]
 async fn a_script_waits_and_delays() {
     let stage = stage("script", "");
-    let lines = ["{\"type\":\"started\"}", "{\"type\":\"delay\",\"ms\":3600000}", "{\"type\":\"wait\",\"for\":\"steer\"}", "{\"type\":\"completed\",\"answer\":\"{{prompt}}\"}"];
+    let lines = [
+        "{\"type\":\"started\"}",
+        "{\"type\":\"delay\",\"ms\":3600000}",
+        "{\"type\":\"wait\",\"for\":\"steer\"}",
+        "{\"type\":\"completed\",\"answer\":\"{{prompt}}\"}",
+    ];
     std::fs::write(stage.folder.path().join("play.jsonl"), lines.join("\n")).unwrap();
     let begun = tokio::time::Instant::now();
     let mut run = stage.run("play.jsonl", None);

@@ -1,8 +1,8 @@
 //! Group 2: one run at a time per thread.
 
-use futures_util::FutureExt;
 use folkmoot_engines::event::Event;
 use folkmoot_engines::locks::Locks;
+use futures_util::FutureExt;
 
 use crate::support::*;
 

@@ -39,7 +39,8 @@ async fn a_permission_question_is_an_event_and_the_answer_goes_back() {
             let ask = first_ask(&mut run).await;
             assert_eq!(ask.kind, AskKind::Permission);
             assert!(ask.title.contains("rm x") && !ask.detail.is_empty(), "{engine}: {ask:?}");
-            let answer = if allow { Answer::Allow { input: None } } else { Answer::Deny { note: String::new(), stop: false } };
+            let answer =
+                if allow { Answer::Allow { input: None } } else { Answer::Deny { note: String::new(), stop: false } };
             assert_eq!(run.handle().answer("other", answer.clone()).await, Err(Unsupported));
             run.handle().answer(&ask.id, answer).await.unwrap();
             let events = collect(&mut run).await;
@@ -57,7 +58,12 @@ async fn a_running_engine_can_be_steered() {
         assert!(matches!(within(run.next()).await, Some(Event::Started(_))), "{engine}");
         let handle = run.handle();
         // A turn can be steered once the engine has said that it began.
-        within(async { while handle.steer("left").await.is_err() { tokio::task::yield_now().await } }).await;
+        within(async {
+            while handle.steer("left").await.is_err() {
+                tokio::task::yield_now().await
+            }
+        })
+        .await;
         assert_eq!(completed(&collect(&mut run).await).answer, "steered: left", "{engine}");
     }
 }
@@ -69,7 +75,12 @@ async fn a_running_engine_can_be_interrupted_and_keeps_its_thread() {
         let mut run = stage.run_in(Mode::Warm, "wait", None);
         let Some(Event::Started(started)) = within(run.next()).await else { panic!("{engine}") };
         let handle = run.handle();
-        within(async { while handle.interrupt().await.is_err() { tokio::task::yield_now().await } }).await;
+        within(async {
+            while handle.interrupt().await.is_err() {
+                tokio::task::yield_now().await
+            }
+        })
+        .await;
         let events = collect(&mut run).await;
         let done = completed(&events);
         assert!(!done.ok && done.resume == Some(started.resume), "{engine}: {done:?}");
@@ -91,8 +102,13 @@ async fn a_process_that_is_kept_warm_answers_the_next_prompt_of_its_thread() {
         let mut settings = stage.runner.settings(&stage.engine.id());
         settings.own.insert("keep_warm_s".into(), 60.into());
         let settings = std::collections::BTreeMap::from([(engine.to_owned(), settings)]);
-        let host = folkmoot_engines::process::Host { keeper: Some(env!("CARGO_BIN_EXE_fake-engine").into()), ..Default::default() };
-        stage.runner = folkmoot_engines::run::Runner::new(settings, Default::default(), folkmoot_engines::engines::codecs()).on(host);
+        let host = folkmoot_engines::process::Host {
+            keeper: Some(env!("CARGO_BIN_EXE_fake-engine").into()),
+            ..Default::default()
+        };
+        stage.runner =
+            folkmoot_engines::run::Runner::new(settings, Default::default(), folkmoot_engines::engines::codecs())
+                .on(host);
         let first = collect(&mut stage.run_in(Mode::Warm, "one", None)).await;
         let token = completed(&first).resume.clone().unwrap();
         std::fs::remove_file(stage.folder.path().join("argv")).unwrap();

@@ -38,7 +38,8 @@ pub fn find(name: &str) -> anyhow::Result<&'static dyn folkmoot_engines::engine:
     engines::find(name).ok_or_else(|| {
         let names: Vec<String> = engines::ALL.iter().map(|engine| engine.id().to_string()).collect();
         let near = nearest(name, names.iter().map(String::as_str));
-        let hint = near.map_or_else(|| format!("there are {}", names.join(", ")), |near| format!("did you mean `{near}`?"));
+        let hint =
+            near.map_or_else(|| format!("there are {}", names.join(", ")), |near| format!("did you mean `{near}`?"));
         Fault::usage(format!("there is no engine `{name}`")).hint(hint).into()
     })
 }
@@ -75,7 +76,8 @@ fn state(found: &Availability) -> &'static str {
 
 fn table(found: &[Availability], default: &str) -> anyhow::Result<()> {
     let row = |engine: &Availability| {
-        let name = if engine.engine == default { format!("{} (default)", engine.engine) } else { engine.engine.clone() };
+        let name =
+            if engine.engine == default { format!("{} (default)", engine.engine) } else { engine.engine.clone() };
         let place = match (&engine.problem, &engine.path) {
             (Some(problem), _) => problem.sentence.clone(),
             (None, Some(path)) => path.display().to_string(),

@@ -73,8 +73,11 @@ async fn follow(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let config = settings.load()?.config;
     let runner = runner::runner(&config);
     let own = runner.settings(&engine.id());
-    availability::check_settings(engine, &own)
-        .map_err(|error| Fault { sentence: error.sentence, hint: error.hint, usage: true })?;
+    availability::check_settings(engine, &own).map_err(|error| Fault {
+        sentence: error.sentence,
+        hint: error.hint,
+        usage: true,
+    })?;
     let (prompt, from_input) = prompt(&args)?;
     let resume = args.resume.as_deref().map(|text| token(engine, text)).transpose()?;
     let folder = folder(args.cwd.as_ref())?;
@@ -119,7 +122,9 @@ fn token(engine: &'static dyn Engine, text: &str) -> anyhow::Result<ResumeToken>
 fn folder(cwd: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
     let Some(cwd) = cwd else { return Ok(std::env::current_dir()?) };
     cwd.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
-        Fault::usage(format!("the folder `{}` does not exist", cwd.display())).hint("name another one with `--cwd`").into()
+        Fault::usage(format!("the folder `{}` does not exist", cwd.display()))
+            .hint("name another one with `--cwd`")
+            .into()
     })
 }
 

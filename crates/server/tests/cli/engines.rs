@@ -59,7 +59,11 @@ fn a_run_prints_answer_and_resume_line_and_its_progress_in_plain_lines() {
     assert_eq!((ran.code, ran.out.as_str()), (0, "It is done.\n\ncodex resume th-1\n"), "{ran:?}");
     assert!(ran.err.contains("✓ ls\n") && ran.err.contains("done · codex"), "{}", ran.err);
     assert!(!ran.err.contains('\u{1b}'), "no escape sequences where nobody looks");
-    assert_eq!(std::fs::read_to_string(home.path().join("stdin.txt")).unwrap(), "fix it", "the prompt is on standard input");
+    assert_eq!(
+        std::fs::read_to_string(home.path().join("stdin.txt")).unwrap(),
+        "fix it",
+        "the prompt is on standard input"
+    );
 }
 
 #[test]
@@ -92,7 +96,8 @@ fn a_session_is_resumed_by_token_or_line_in_the_folder_asked_for() {
 #[test]
 fn a_failed_engine_is_exit_code_1_with_its_last_words() {
     let home = Home::new();
-    let config = with_codex(&home, "echo '{\"type\":\"thread.started\",\"thread_id\":\"th-1\"}'; echo 'no credit' >&2; exit 7");
+    let config =
+        with_codex(&home, "echo '{\"type\":\"thread.started\",\"thread_id\":\"th-1\"}'; echo 'no credit' >&2; exit 7");
     let ran = run(&home, &config, &["run", "codex", "hi"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, "\ncodex resume th-1\n"));
     assert!(ran.err.contains("error: codex exec failed (rc=7).\nno credit\n"), "{}", ran.err);

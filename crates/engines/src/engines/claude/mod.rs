@@ -49,7 +49,8 @@ impl Engine for Claude {
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         let settings = order.settings;
-        let stream = ["-p", "--print", "--output-format", "--input-format", "--verbose", "--resume", "-r", "--continue", "-c"];
+        let stream =
+            ["-p", "--print", "--output-format", "--input-format", "--verbose", "--resume", "-r", "--continue", "-c"];
         settings.refuse_args(&ID, &stream, "they decide how we talk to it; leave them out")?;
         let bypass = ["--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode"];
         settings.refuse_args(
@@ -77,8 +78,12 @@ fn launch(order: &Order<'_>) -> Result<Launch, EngineError> {
     };
     let mode = settings.own_text("permission_mode");
     if let Some(wrong) = mode.filter(|mode| !ASKING_MODES.contains(mode)) {
-        let sentence = format!("`engines.claude.permission_mode` is `{wrong}`, which is not one of {}", ASKING_MODES.join(", "));
-        return Err(EngineError::new(sentence, format!("to run without any question, set `engines.claude.{DANGER} = true`")));
+        let sentence =
+            format!("`engines.claude.permission_mode` is `{wrong}`, which is not one of {}", ASKING_MODES.join(", "));
+        return Err(EngineError::new(
+            sentence,
+            format!("to run without any question, set `engines.claude.{DANGER} = true`"),
+        ));
     }
     if order.mode == Mode::Warm {
         launch.args(["--permission-mode", mode.unwrap_or("default"), "--permission-prompt-tool", "stdio"]);

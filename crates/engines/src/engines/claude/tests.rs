@@ -16,7 +16,18 @@ fn the_command_line_is_the_documented_one_without_the_prompt() {
     let plain = launch(&Claude, Mode::Plain, Some("s-1"), &settings);
     assert_eq!(
         plain.args,
-        ["-p", "--output-format", "stream-json", "--verbose", "--resume", "s-1", "--model", "opus", "--allowedTools", "Bash(git *),Edit"]
+        [
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--resume",
+            "s-1",
+            "--model",
+            "opus",
+            "--allowedTools",
+            "Bash(git *),Edit"
+        ]
     );
     assert!(plain.env.contains(&("ANTHROPIC_API_KEY".to_owned(), None)));
     settings.own.insert("use_api_billing".into(), true.into());
@@ -34,7 +45,10 @@ fn the_recorded_stream_becomes_the_events_of_the_model() {
     assert!(matches!(&play.events[0], Event::Started(started) if started.title.as_deref() == Some("sonnet")));
     assert_eq!(play.summary(), ["Started   command ls", "Completed + command ls"]);
     let done = play.completed();
-    assert_eq!((done.answer.as_str(), &done.usage["total_cost_usd"], &done.usage["input_tokens"]), ("ANSWER", &json!(0.01), &json!(5)));
+    assert_eq!(
+        (done.answer.as_str(), &done.usage["total_cost_usd"], &done.usage["input_tokens"]),
+        ("ANSWER", &json!(0.01), &json!(5))
+    );
 }
 
 #[test]
@@ -48,10 +62,18 @@ fn a_line_with_unknown_blocks_or_missing_fields_keeps_its_known_parts() {
 {"type":"stream_event","event":{}}
 {"type":"result","subtype":"success","result":""}"#,
     );
-    assert!(matches!(&play.events[0], Event::Started(started) if started.resume.value == "s"), "any line names the session");
+    assert!(
+        matches!(&play.events[0], Event::Started(started) if started.resume.value == "s"),
+        "any line names the session"
+    );
     assert_eq!(
         play.summary(),
-        ["Completed + note hm", "Started   tool read: `a`", "Completed - tool read: `a`", "Completed + tool tool result"]
+        [
+            "Completed + note hm",
+            "Started   tool read: `a`",
+            "Completed - tool read: `a`",
+            "Completed + tool tool result"
+        ]
     );
     assert!(play.completed().ok && play.completed().answer == "last words", "a result without duration_api_ms counts");
 }
@@ -65,7 +87,10 @@ fn a_failed_result_says_why_and_denials_are_shown() {
     );
     assert_eq!(play.completed().error.as_deref(), Some("too many turns"));
     assert_eq!(play.summary(), ["Completed - warning permission for Bash was denied"]);
-    let bare = Play::lines(&Claude, r#"{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s"}"#);
+    let bare = Play::lines(
+        &Claude,
+        r#"{"type":"result","subtype":"error_during_execution","is_error":true,"session_id":"s"}"#,
+    );
     assert_eq!(bare.completed().error.as_deref(), Some("claude run failed (error_during_execution)"));
 }
 
@@ -100,14 +125,26 @@ fn questions_plans_and_permissions_are_asked_and_answered_over_standard_input() 
                "permission_suggestions": [{"type": "addRules"}]}}).to_string()
     };
     play.line(&ask("r1", "Bash", json!({"command": "rm /r/x"})));
-    play.line(&ask("r2", "AskUserQuestion", json!({"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]})));
+    play.line(&ask(
+        "r2",
+        "AskUserQuestion",
+        json!({"questions": [{"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}]}),
+    ));
     play.line(&ask("r3", "ExitPlanMode", json!({"plan": "1. do it"})));
-    let asks: Vec<_> = play.events.iter().filter_map(|event| if let Event::Asked(asked) = event { Some(&asked.ask) } else { None }).collect();
-    assert_eq!(asks.iter().map(|ask| ask.kind).collect::<Vec<_>>(), [AskKind::Permission, AskKind::Question, AskKind::Plan]);
+    let asks: Vec<_> = play
+        .events
+        .iter()
+        .filter_map(|event| if let Event::Asked(asked) = event { Some(&asked.ask) } else { None })
+        .collect();
+    assert_eq!(
+        asks.iter().map(|ask| ask.kind).collect::<Vec<_>>(),
+        [AskKind::Permission, AskKind::Question, AskKind::Plan]
+    );
     assert_eq!((asks[0].title.as_str(), asks[1].options.join("/").as_str()), ("Bash: rm x", "A/B"));
     play.control(&Control::Answer { ask: "r1".into(), answer: Answer::AllowAlways }).unwrap();
     play.control(&Control::Answer { ask: "r2".into(), answer: Answer::Reply { answers: vec!["B".into()] } }).unwrap();
-    play.control(&Control::Answer { ask: "r3".into(), answer: Answer::Deny { note: "smaller".into(), stop: true } }).unwrap();
+    play.control(&Control::Answer { ask: "r3".into(), answer: Answer::Deny { note: "smaller".into(), stop: true } })
+        .unwrap();
     let answers: Vec<_> = play.sent[2..].iter().map(|line| &line["response"]["response"]).collect();
     assert_eq!(answers[0]["updatedInput"]["command"], "rm /r/x", "updatedInput is required on allow");
     assert_eq!(answers[0]["updatedPermissions"][0]["type"], "addRules");

@@ -158,7 +158,8 @@ impl AppServer {
             }
             "error" => {
                 let said = message(field(params, "error")).unwrap_or_default();
-                let said = if flag(params, "willRetry") == Some(true) { format!("Reconnecting... {said}") } else { said };
+                let said =
+                    if flag(params, "willRetry") == Some(true) { format!("Reconnecting... {said}") } else { said };
                 translate::translate(&mut self.state, &Line::Error { message: &said }, out);
             }
             "warning" | "configWarning" | "deprecationNotice" => {
@@ -189,9 +190,10 @@ impl AppServer {
     /// A request of the server: it wants an answer from people.
     fn asked(&mut self, id: &Value, method: &str, params: &Value, out: &mut Output) {
         let (request, title) = match method {
-            "item/commandExecution/requestApproval" => {
-                (Request::Decision, words(params, "command").map_or("run a command".to_owned(), |command| format!("run `{command}`")))
-            }
+            "item/commandExecution/requestApproval" => (
+                Request::Decision,
+                words(params, "command").map_or("run a command".to_owned(), |command| format!("run `{command}`")),
+            ),
             "item/fileChange/requestApproval" => (Request::Decision, "change files".to_owned()),
             "item/permissions/requestApproval" => (Request::Permissions, "more permissions".to_owned()),
             "item/tool/requestUserInput" => {
@@ -212,14 +214,22 @@ impl AppServer {
         };
         let kind = if request == Request::Questions { AskKind::Question } else { AskKind::Permission };
         let detail = params.as_object().cloned().unwrap_or_default();
-        let ask = Ask { id: ask_id, kind, title: shortened(&title, 500), detail, options: options(params), withdrawn: false };
+        let ask =
+            Ask { id: ask_id, kind, title: shortened(&title, 500), detail, options: options(params), withdrawn: false };
         out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
     fn withdrawn(&mut self, id: &Value, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.ask == key(id)) else { return };
         let id = self.open.remove(at).ask;
-        let ask = Ask { id, kind: AskKind::Permission, title: String::new(), detail: Detail::new(), options: Vec::new(), withdrawn: true };
+        let ask = Ask {
+            id,
+            kind: AskKind::Permission,
+            title: String::new(),
+            detail: Detail::new(),
+            options: Vec::new(),
+            withdrawn: true,
+        };
         out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
@@ -237,7 +247,9 @@ impl AppServer {
             }
             (Request::Permissions, Answer::AllowAlways) => json!({"permissions": wanted, "scope": "session"}),
             (Request::Permissions, _) => json!({"permissions": {}}),
-            (Request::Questions, Answer::Reply { answers }) => json!({"answers": answers_by_id(list(&params, "questions"), answers)}),
+            (Request::Questions, Answer::Reply { answers }) => {
+                json!({"answers": answers_by_id(list(&params, "questions"), answers)})
+            }
             (Request::Questions, _) => json!({"answers": {}}),
         };
         out.send(&json!({"id": id, "result": result}));

@@ -45,20 +45,22 @@ impl Engine for Codex {
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         let settings = order.settings;
-        let stream =
-            ["--json", "--skip-git-repo-check", "--color", "-o", "--output-schema", "--output-last-message"];
+        let stream = ["--json", "--skip-git-repo-check", "--color", "-o", "--output-schema", "--output-last-message"];
         settings.refuse_args(&ID, &stream, "they decide how we read its output; leave them out")?;
         let bypass = ["--yolo", "--full-auto", "--dangerously-bypass-approvals-and-sandbox"];
-        settings.refuse_args(&ID, &bypass, "to run without any question, set `engines.codex.dangerously_bypass_approvals_and_sandbox = true`")?;
+        settings.refuse_args(
+            &ID,
+            &bypass,
+            "to run without any question, set `engines.codex.dangerously_bypass_approvals_and_sandbox = true`",
+        )?;
         Ok(match order.mode {
             Mode::Plain => Plan {
                 source: Source::Process(exec(order)),
                 dialog: Box::new(Plain { state: translate::State::new(order) }),
             },
-            Mode::Warm => Plan {
-                source: Source::Process(app_server(order)),
-                dialog: Box::new(app_server::AppServer::new(order)),
-            },
+            Mode::Warm => {
+                Plan { source: Source::Process(app_server(order)), dialog: Box::new(app_server::AppServer::new(order)) }
+            }
         })
     }
 }
@@ -66,7 +68,10 @@ impl Engine for Codex {
 fn exec(order: &Order<'_>) -> Launch {
     let settings = order.settings;
     let mut launch = Launch::of(order, &ID);
-    launch.args(&settings.extra_args).option("--profile", settings.own_text("profile")).option("--model", Some(&settings.model));
+    launch
+        .args(&settings.extra_args)
+        .option("--profile", settings.own_text("profile"))
+        .option("--model", Some(&settings.model));
     launch.option("--sandbox", sandbox(order));
     if let Some(effort) = settings.own_text("reasoning_effort") {
         launch.args(["-c".to_owned(), format!("model_reasoning_effort={effort}")]);

@@ -15,7 +15,8 @@ fn args(mode: Mode, resume: Option<&str>, settings: &Settings) -> String {
 
 #[test]
 fn the_command_line_is_the_documented_one() {
-    let mut settings = Settings { extra_args: vec!["-c".into(), "a=1".into()], model: "m".into(), ..Settings::default() };
+    let mut settings =
+        Settings { extra_args: vec!["-c".into(), "a=1".into()], model: "m".into(), ..Settings::default() };
     assert_eq!(args(Mode::Plain, None, &Settings::default()), "exec --json --skip-git-repo-check --color=never -");
     settings.own.insert("profile".into(), "p".into());
     settings.own.insert("reasoning_effort".into(), "high".into());
@@ -77,7 +78,8 @@ fn unknown_events_items_and_fields_lose_nothing() {
 #[test]
 fn the_answer_is_the_last_final_answer_else_the_last_message_and_commentary_is_a_note() {
     let message = |text: &str, phase: &str| {
-        json!({"type": "item.completed", "item": {"id": text, "type": "agent_message", "text": text, "phase": phase}}).to_string()
+        json!({"type": "item.completed", "item": {"id": text, "type": "agent_message", "text": text, "phase": phase}})
+            .to_string()
     };
     let mut play = Play::lines(&Codex, r#"{"type":"thread.started","thread_id":"a"}"#);
     play.line(&message("the end", "final_answer"));
@@ -142,7 +144,8 @@ fn the_app_server_is_greeted_then_asked_for_a_thread_then_for_a_turn() {
     play.control(&Control::Answer { ask: "9".into(), answer: Answer::AllowAlways }).unwrap();
     assert_eq!(play.sent[4], json!({"id": 9, "result": {"permissions": {"network": true}, "scope": "session"}}));
     play.line(r#"{"id":10,"method":"item/fileChange/requestApproval","params":{"itemId":"f"}}"#);
-    play.control(&Control::Answer { ask: "10".into(), answer: Answer::Deny { note: "ask Ana".into(), stop: false } }).unwrap();
+    play.control(&Control::Answer { ask: "10".into(), answer: Answer::Deny { note: "ask Ana".into(), stop: false } })
+        .unwrap();
     assert_eq!(play.sent[5]["result"]["decision"], "decline");
     assert_eq!(play.sent[6]["method"], "turn/steer", "the note is the next word to the engine");
     play.line(r#"{"id":11,"method":"account/login","params":{}}"#);

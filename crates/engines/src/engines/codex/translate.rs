@@ -59,7 +59,8 @@ pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
         Line::Item { phase, id, item } => item_event(state, *phase, id, item, out),
         Line::Error { message } => error(state, message, out),
         Line::RequestUserInput { id, questions } => {
-            let asked = questions.iter().filter_map(|question| words(question, "question")).collect::<Vec<_>>().join(" ");
+            let asked =
+                questions.iter().filter_map(|question| words(question, "question")).collect::<Vec<_>>().join(" ");
             let action = Action::new(*id, ActionKind::Note, format!("ask user: {asked}"));
             out.event(Event::action(&ID, action, Phase::Completed, Some(false)));
         }
@@ -118,7 +119,11 @@ fn item_event(state: &mut State, phase: Phase, id: &str, item: &Item<'_>, out: &
         Item::CommandExecution { command, exit_code, status, output } => {
             let mut action = Action::new(id, ActionKind::Command, state.folder.command(command));
             if done {
-                copy(&json!({"exit_code": exit_code, "status": status}), &[("exit_code", "exit_code"), ("status", "status")], &mut action.detail);
+                copy(
+                    &json!({"exit_code": exit_code, "status": status}),
+                    &[("exit_code", "exit_code"), ("status", "status")],
+                    &mut action.detail,
+                );
                 if !output.is_empty() {
                     action = action.with("output_preview", shortened(output, 500));
                 }
@@ -160,7 +165,8 @@ fn message(state: &mut State, text: &str, phase: Option<&str>) {
 }
 
 fn file_change(state: &State, id: &str, changes: &[Value]) -> Action {
-    let paths: Vec<&str> = changes.iter().filter_map(|change| text(change, "path")).map(|path| state.folder.path(path)).collect();
+    let paths: Vec<&str> =
+        changes.iter().filter_map(|change| text(change, "path")).map(|path| state.folder.path(path)).collect();
     let title = if paths.is_empty() { "files".to_owned() } else { paths.join(", ") };
     let kept = changes.iter().filter_map(|change| {
         let kind = text(change, "kind").or_else(|| text(change.get("kind")?, "type")).unwrap_or("update");

@@ -57,8 +57,16 @@ impl Engine for Opencode {
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         let settings = order.settings;
-        settings.refuse_args(&ID, &["--format", "--session", "-s", "--continue", "-c"], "they decide how we talk to it; leave them out")?;
-        settings.refuse_args(&ID, &["--auto"], "to run without any question, set `engines.opencode.dangerously_auto_approve = true`")?;
+        settings.refuse_args(
+            &ID,
+            &["--format", "--session", "-s", "--continue", "-c"],
+            "they decide how we talk to it; leave them out",
+        )?;
+        settings.refuse_args(
+            &ID,
+            &["--auto"],
+            "to run without any question, set `engines.opencode.dangerously_auto_approve = true`",
+        )?;
         Ok(match order.mode {
             Mode::Plain => Plan {
                 source: Source::Process(run(order)),

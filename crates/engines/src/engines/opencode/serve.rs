@@ -215,7 +215,9 @@ impl Serve {
                 let body = json!({"reply": word, "message": note});
                 self.post(&format!("/permission/{id}/reply"), &body, "answer", out);
             }
-            (Route::Permission, _) => self.post(&format!("/permission/{id}/reply"), &json!({"reply": word}), "answer", out),
+            (Route::Permission, _) => {
+                self.post(&format!("/permission/{id}/reply"), &json!({"reply": word}), "answer", out)
+            }
             (Route::OldPermission, _) => {
                 let path = format!("/session/{session}/permissions/{id}");
                 self.post(&path, &json!({"response": word}), "answer", out);

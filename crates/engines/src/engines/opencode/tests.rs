@@ -37,7 +37,10 @@ fn the_session_is_taken_from_any_event_and_all_steps_make_the_answer() {
 {"type":"step_finish","part":{"reason":"stop","cost":0.25,"tokens":{"input":2,"output":1}}}"#,
     );
     assert!(matches!(&play.events[0], Event::Started(started) if started.resume.value == "ses_1"));
-    assert_eq!((play.completed().answer.as_str(), &play.completed().usage["total_cost_usd"]), ("one two", &0.75.into()));
+    assert_eq!(
+        (play.completed().answer.as_str(), &play.completed().usage["total_cost_usd"]),
+        ("one two", &0.75.into())
+    );
 }
 
 #[test]
@@ -48,7 +51,10 @@ fn tools_fail_by_exit_code_or_status_and_bare_paths_get_backticks() {
 {"type":"tool_use","part":{"id":"2","tool":"read","state":{"status":"error","title":"/r/src/a.rs","error":"gone"}}}
 {"type":"tool_use","part":{"callID":"3","tool":"task","state":{"status":"running","input":{"description":"look"}}}}"#,
     );
-    assert_eq!(play.summary(), ["Completed - command false", "Completed - tool read: `src/a.rs`", "Started   tool look"]);
+    assert_eq!(
+        play.summary(),
+        ["Completed - command false", "Completed - tool read: `src/a.rs`", "Started   tool look"]
+    );
     assert_eq!(play.actions()[1].message.as_deref(), Some("gone"));
 }
 
@@ -70,7 +76,8 @@ fn an_error_stands_unless_more_follows() {
 
 #[test]
 fn a_good_exit_after_a_finished_step_is_a_success() {
-    let mut play = Play::lines(&Opencode, "{\"type\":\"step_finish\",\"sessionID\":\"ses_1\",\"part\":{\"reason\":\"length\"}}");
+    let mut play =
+        Play::lines(&Opencode, "{\"type\":\"step_finish\",\"sessionID\":\"ses_1\",\"part\":{\"reason\":\"length\"}}");
     play.exit(0, "");
     assert!(play.completed().ok);
     let mut nothing = Play::lines(&Opencode, "{\"type\":\"step_start\",\"sessionID\":\"ses_1\"}");
@@ -83,7 +90,10 @@ fn the_server_is_asked_for_a_session_then_prompted_and_other_sessions_are_ignore
     let mut play = Play::new(&Opencode, Mode::Warm);
     play.prompt("hi");
     play.line(r#"{"type":"moot.response","tag":"session","status":200,"body":{"id":"ses_1"}}"#);
-    assert_eq!(play.sent.iter().map(|order| order["path"].as_str().unwrap()).collect::<Vec<_>>(), ["/session", "/session/ses_1/prompt_async"]);
+    assert_eq!(
+        play.sent.iter().map(|order| order["path"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["/session", "/session/ses_1/prompt_async"]
+    );
     play.line(r#"{"type":"session.idle","properties":{"sessionID":"ses_other"}}"#);
     play.line(r#"{"type":"message.part.updated","properties":{"part":{"id":"p","sessionID":"ses_1","type":"text","text":"yes"}}}"#);
     play.line(r#"{"type":"session.status","properties":{"sessionID":"ses_1","status":{"type":"idle"}}}"#);

@@ -30,7 +30,10 @@ impl Engine for Pi {
     }
 
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
-        &[("provider", "the provider of the model"), ("thinking", "how long it thinks: off, minimal, low, medium, high, xhigh")]
+        &[
+            ("provider", "the provider of the model"),
+            ("thinking", "how long it thinks: off, minimal, low, medium, high, xhigh"),
+        ]
     }
 
     fn warm_probe(&self) -> Option<WarmProbe> {

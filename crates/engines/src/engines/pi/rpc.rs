@@ -45,7 +45,8 @@ impl Rpc {
             // The others only show something.
             _ => return,
         };
-        let title = [words(request, "title"), words(request, "message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
+        let title =
+            [words(request, "title"), words(request, "message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let options = list(request, "options").iter().filter_map(Value::as_str).map(str::to_owned).collect();
         self.open.push((id.to_owned(), method.to_owned()));
         let detail = request.as_object().cloned().unwrap_or_default();
@@ -57,7 +58,9 @@ impl Rpc {
         let at = self.open.iter().position(|(id, _)| id == ask).ok_or(Unsupported)?;
         let (id, method) = self.open.remove(at);
         let mut response = match (method.as_str(), answer) {
-            ("confirm", Answer::Allow { .. } | Answer::AllowAlways | Answer::Reply { .. }) => json!({"confirmed": true}),
+            ("confirm", Answer::Allow { .. } | Answer::AllowAlways | Answer::Reply { .. }) => {
+                json!({"confirmed": true})
+            }
             ("confirm", Answer::Deny { .. }) => json!({"confirmed": false}),
             (_, Answer::Reply { answers }) => json!({"value": answers.first().cloned().unwrap_or_default()}),
             _ => json!({"cancelled": true}),

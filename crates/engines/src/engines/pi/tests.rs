@@ -9,10 +9,14 @@ const SAMPLE: &str = include_str!("../../../tests/fixtures/pi.jsonl");
 
 #[test]
 fn the_command_line_names_a_new_session_file_or_the_session_asked_for() {
-    let settings = Settings { env: [("PI_CODING_AGENT_DIR".to_owned(), "/agent".to_owned())].into(), ..Settings::default() };
+    let settings =
+        Settings { env: [("PI_CODING_AGENT_DIR".to_owned(), "/agent".to_owned())].into(), ..Settings::default() };
     let args = launch(&Pi, Mode::Plain, None, &settings).args;
     assert_eq!(args[..4], ["--print", "--mode", "json", "--session"]);
-    assert!(args[4].starts_with("/agent/sessions/--r--/1970-01-01T00-00-00-000Z_") && args[4].ends_with(".jsonl"), "{args:?}");
+    assert!(
+        args[4].starts_with("/agent/sessions/--r--/1970-01-01T00-00-00-000Z_") && args[4].ends_with(".jsonl"),
+        "{args:?}"
+    );
     let args = launch(&Pi, Mode::Plain, Some("ccd569e0"), &Settings::default()).args.join(" ");
     assert_eq!(args, "--print --mode json --session ccd569e0");
     assert_eq!(launch(&Pi, Mode::Warm, Some("x"), &Settings::default()).args.join(" "), "--mode rpc --session x");

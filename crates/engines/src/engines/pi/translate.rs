@@ -101,7 +101,12 @@ fn happened(state: &mut State, line: &Line<'_>, out: &mut Output) {
         }
         Line::CompactionStart => {
             let id = state.note_id();
-            out.event(Event::action(&ID, Action::new(id, ActionKind::Note, "compacting"), Phase::Completed, Some(true)));
+            out.event(Event::action(
+                &ID,
+                Action::new(id, ActionKind::Note, "compacting"),
+                Phase::Completed,
+                Some(true),
+            ));
         }
         _ => {}
     }
@@ -132,7 +137,8 @@ fn tool_end(state: &mut State, id: &str, name: &str, result: &Value, is_error: b
     let known = state.open.remove(id);
     let (kind, title) = known.unwrap_or_else(|| (ActionKind::Tool, name.to_owned()));
     let mut action = Action::new(id, kind, title);
-    let said = list(result, "content").iter().filter_map(|block| text(block, "text")).take(8).collect::<Vec<_>>().join("\n");
+    let said =
+        list(result, "content").iter().filter_map(|block| text(block, "text")).take(8).collect::<Vec<_>>().join("\n");
     if !said.is_empty() {
         action = action.with("output_preview", shortened(&said, 500));
     }
@@ -148,9 +154,7 @@ fn message_end(state: &mut State, message: &Message<'_>, counts: bool) {
     }
     // A later message without an error takes an earlier error back.
     state.error = match message.stop_reason {
-        reason @ ("error" | "aborted") => {
-            Some(message.error.map_or_else(|| format!("pi run {reason}"), str::to_owned))
-        }
+        reason @ ("error" | "aborted") => Some(message.error.map_or_else(|| format!("pi run {reason}"), str::to_owned)),
         _ => None,
     };
     if counts {

@@ -5,16 +5,44 @@ use serde_json::Value;
 use crate::json::{field, flag, list, text, words};
 
 pub enum Line<'a> {
-    Session { id: Option<&'a str> },
-    ToolStart { id: &'a str, name: &'a str, args: &'a Value },
-    ToolEnd { id: &'a str, name: &'a str, result: &'a Value, is_error: bool },
+    Session {
+        id: Option<&'a str>,
+    },
+    ToolStart {
+        id: &'a str,
+        name: &'a str,
+        args: &'a Value,
+    },
+    ToolEnd {
+        id: &'a str,
+        name: &'a str,
+        result: &'a Value,
+        is_error: bool,
+    },
     MessageEnd(Message<'a>),
-    AgentEnd { last: Option<Message<'a>> },
-    RetryStart { attempt: &'a Value, message: &'a str },
-    RetryEnd { success: bool, error: Option<&'a str> },
+    AgentEnd {
+        last: Option<Message<'a>>,
+    },
+    RetryStart {
+        attempt: &'a Value,
+        message: &'a str,
+    },
+    RetryEnd {
+        success: bool,
+        error: Option<&'a str>,
+    },
     CompactionStart,
-    Response { command: &'a str, success: bool, error: Option<&'a str>, data: &'a Value },
-    ExtensionRequest { id: &'a str, method: &'a str, request: &'a Value },
+    Response {
+        command: &'a str,
+        success: bool,
+        error: Option<&'a str>,
+        data: &'a Value,
+    },
+    ExtensionRequest {
+        id: &'a str,
+        method: &'a str,
+        request: &'a Value,
+    },
     /// Something of the agent that needs no showing.
     Known,
     Other,
@@ -59,8 +87,14 @@ impl<'a> Line<'a> {
                 data: field(line, "data"),
             },
             "extension_ui_request" => Self::ExtensionRequest { id: said("id"), method: said("method"), request: line },
-            "agent_start" | "turn_start" | "turn_end" | "message_start" | "message_update" | "tool_execution_update"
-            | "auto_compaction_end" | "compaction_end" => Self::Known,
+            "agent_start"
+            | "turn_start"
+            | "turn_end"
+            | "message_start"
+            | "message_update"
+            | "tool_execution_update"
+            | "auto_compaction_end"
+            | "compaction_end" => Self::Known,
             _ => Self::Other,
         }
     }

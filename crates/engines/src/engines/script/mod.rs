@@ -52,7 +52,10 @@ impl Engine for Script {
         };
         let text = match script_of(order) {
             Some(path) => std::fs::read_to_string(&path).map_err(|error| {
-                EngineError::new(format!("the script `{}` cannot be read: {error}", path.display()), "check `engines.script.file`")
+                EngineError::new(
+                    format!("the script `{}` cannot be read: {error}", path.display()),
+                    "check `engines.script.file`",
+                )
             })?,
             None => DEMONSTRATION.to_owned(),
         };
@@ -85,7 +88,9 @@ impl Dialog for Play {
         self.notes += 1;
         out.event(match wire::read(line) {
             Some(event) => translate::of_script(event, &self.session),
-            None => Event::warning(&ID, format!("script.note.{}", self.notes), format!("no event and no direction: {line}")),
+            None => {
+                Event::warning(&ID, format!("script.note.{}", self.notes), format!("no event and no direction: {line}"))
+            }
         });
     }
 

@@ -25,7 +25,11 @@ pub fn of_script(mut event: Event, session: &str) -> Event {
 
 /// The script is over and nobody said `completed`.
 pub fn ended(exit: &Exit) -> Event {
-    let error = if exit.is_success() { "the script ended without a completed event".to_owned() } else { exit.failure("script") };
+    let error = if exit.is_success() {
+        "the script ended without a completed event".to_owned()
+    } else {
+        exit.failure("script")
+    };
     Event::Completed(Completed {
         engine: ID,
         ok: false,

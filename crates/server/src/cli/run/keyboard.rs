@@ -117,8 +117,13 @@ mod tests {
     #[test]
     fn json_lines_answer_steer_and_interrupt() {
         let read = |line: &str| word(line.to_owned(), true);
-        assert!(matches!(read(r#"{"ask":"7","verdict":"allow"}"#), Some(Word::Answer(id, Answer::Allow { .. })) if id == "7"));
-        assert!(matches!(read(r#"{"ask":"7","verdict":"deny","note":"no"}"#), Some(Word::Answer(_, Answer::Deny { .. }))));
+        assert!(
+            matches!(read(r#"{"ask":"7","verdict":"allow"}"#), Some(Word::Answer(id, Answer::Allow { .. })) if id == "7")
+        );
+        assert!(matches!(
+            read(r#"{"ask":"7","verdict":"deny","note":"no"}"#),
+            Some(Word::Answer(_, Answer::Deny { .. }))
+        ));
         assert!(matches!(read(r#"{"steer":"left"}"#), Some(Word::Steer(text)) if text == "left"));
         assert!(matches!(read(r#"{"interrupt":true}"#), Some(Word::Interrupt)));
         assert!(read("nonsense").is_none());
