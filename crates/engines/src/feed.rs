@@ -20,7 +20,7 @@ pub enum Incoming {
 }
 
 pub enum Feed {
-    Process(Process),
+    Process(Box<Process>),
     Server(Box<Server>),
     Script(Script),
 }
@@ -28,7 +28,7 @@ pub enum Feed {
 impl Feed {
     pub fn start(source: Source, host: &Host) -> Result<Self, EngineError> {
         Ok(match source {
-            Source::Process(launch) => Self::Process(Process::start(&launch, host)?),
+            Source::Process(launch) => Self::Process(Box::new(Process::start(&launch, host)?)),
             Source::Server(launch) => Self::Server(Box::new(Server::start(launch, host)?)),
             Source::Script(lines) => Self::Script(Script::new(lines)),
         })
@@ -255,7 +255,7 @@ impl Script {
             }
             let Some(line) = self.lines.next() else {
                 if self.lingers {
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
                 self.exit = Some(Exit { code: Some(0), ..Exit::default() });
                 continue;

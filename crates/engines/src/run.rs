@@ -393,7 +393,7 @@ impl Driver {
         let hurry = async {
             if cancelled.await.is_err() {
                 // Nobody can cancel any more, which is no hurry.
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         live.feed.finish(hurry).await;

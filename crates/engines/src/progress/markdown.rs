@@ -87,7 +87,7 @@ pub fn closed(text: &str) -> String {
         match &open {
             None if marker != ' ' && length >= 3 => open = Some(marker.to_string().repeat(length)),
             Some(fence) if line.starts_with(fence.as_str()) && line.trim_end().chars().all(|c| c == marker) => {
-                open = None
+                open = None;
             }
             _ => {}
         }

@@ -179,11 +179,8 @@ impl Writer {
                 self.separate(1);
                 self.cell = false;
             }
-            Tag::TableCell => {
-                if std::mem::replace(&mut self.cell, true) {
-                    self.write(" | ");
-                }
-            }
+            // Before every cell of a row but the first.
+            Tag::TableCell if std::mem::replace(&mut self.cell, true) => self.write(" | "),
             _ => {}
         }
     }

@@ -116,5 +116,5 @@ async fn helper_that_is_killed() {
     let stage = stage_with("codex", "grandchildren", &[("FAKE_DIR", &folder)], Default::default());
     let mut run = stage.run("x", None);
     within(run.gone()).await;
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }

@@ -60,7 +60,7 @@ async fn a_running_engine_can_be_steered() {
         // A turn can be steered once the engine has said that it began.
         within(async {
             while handle.steer("left").await.is_err() {
-                tokio::task::yield_now().await
+                tokio::task::yield_now().await;
             }
         })
         .await;
@@ -77,7 +77,7 @@ async fn a_running_engine_can_be_interrupted_and_keeps_its_thread() {
         let handle = run.handle();
         within(async {
             while handle.interrupt().await.is_err() {
-                tokio::task::yield_now().await
+                tokio::task::yield_now().await;
             }
         })
         .await;

@@ -216,7 +216,7 @@ impl Serve {
                 self.post(&format!("/permission/{id}/reply"), &body, "answer", out);
             }
             (Route::Permission, _) => {
-                self.post(&format!("/permission/{id}/reply"), &json!({"reply": word}), "answer", out)
+                self.post(&format!("/permission/{id}/reply"), &json!({"reply": word}), "answer", out);
             }
             (Route::OldPermission, _) => {
                 let path = format!("/session/{session}/permissions/{id}");
