@@ -338,7 +338,7 @@ fn a_named_file_must_exist_and_the_usual_one_need_not() {
 
 #[test]
 fn secrets_are_never_shown() {
-    let text = "[llm]\napi_key = \"sk-123\"\n[store]\nurl = \"postgres://u:pw@db/x\"\n[engines.codex]\nenv = { TOKEN = \"t0p\" }\nmy_token = \"t1p\"\n";
+    let text = "[llm]\napi_key = \"sk-123\"\n[store]\nurl = \"postgres://u:pw@db/x\"\n[engines.mine]\nenv = { TOKEN = \"t0p\" }\nmy_token = \"t1p\"\n";
     let loaded = given(text).load().unwrap();
     let shown: Vec<String> = values::leaves(&loaded.table)
         .iter()
