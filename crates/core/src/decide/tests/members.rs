@@ -177,6 +177,8 @@ fn a_removed_member_leaves_every_channel_and_keeps_only_the_name_on_what_it_said
     let closed = world.private("closed", &[member]);
     world.say(member, general, "remember me");
     world.done(member, Command::ReplaceKey { member, key_hash: key(1) });
+    let email = || Some("m@example.org".to_owned());
+    world.done(member, Command::UpdateMember(UpdateMember { member, email: email(), ..UpdateMember::default() }));
     let decision = world.done(owner, Command::RemoveMember { member });
     assert_eq!(decision.events.iter().filter(|event| matches!(event, Event::Left(_))).count(), 2);
     assert!(world.state.member(member).is_none() && world.state.member_by_key(&key(1)).is_none());
@@ -185,6 +187,8 @@ fn a_removed_member_leaves_every_channel_and_keeps_only_the_name_on_what_it_said
     let Some(Event::Saved(Record::Member(gone))) = decision.events.last() else { panic!("{decision:?}") };
     assert!(gone.removed && gone.email.is_none() && gone.secrets.key_hash.is_none());
     assert_eq!(gone.secrets.valid_after, world.now);
+    let successor = UpdateMember { member: owner, email: email(), ..UpdateMember::default() };
+    world.done(owner, Command::UpdateMember(successor));
 }
 
 #[test]
