@@ -44,6 +44,7 @@ openapi: ## write docs/openapi.json again after a change of the REST surface
 bench: ## measure the release build against a bare server and a public peer; writes bench/RESULTS.md
 	$(CARGO) build --release --locked -p folkmoot-server
 	$(CARGO) run --release --locked -p folkmoot-bench -- run
+	$(CARGO) bench --locked -p folkmoot-engines --bench lines
 
 web: ## the page; it comes later
 	@echo "the page is not built yet; the hub is used over /ws, /v1 and the command line until then"
