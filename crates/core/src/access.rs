@@ -124,14 +124,15 @@ pub fn may_see_file(state: &State, member: &Member, file: &File) -> bool {
         || may_see_within(state, member, file.workspace, file.channel)
 }
 
-/// Whether this member may carry that agent in a daemon: itself, its owner, an admin, or a member of the same owner.
+/// Whether this member may carry that agent in a daemon: itself, its owner, an admin, or another agent of the same owner.
+/// Not another person of the same owner: most people are added by one owner, and an agent hears private channels.
 pub fn may_carry(carrier: &Member, agent: &Member) -> bool {
     agent.is_agent()
         && carrier.workspace == agent.workspace
         && (carrier.id == agent.id
             || carrier.role >= Role::Admin
             || agent.created_by == Some(carrier.id)
-            || (agent.created_by.is_some() && agent.created_by == carrier.created_by))
+            || (carrier.is_agent() && agent.created_by.is_some() && agent.created_by == carrier.created_by))
 }
 
 /// The agent's own things (inbox, memory, drafts) are nobody else's.
