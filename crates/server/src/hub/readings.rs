@@ -9,7 +9,7 @@ use folkmoot_core::model::Notification;
 use folkmoot_core::record::{Filter, NEW, SEEN};
 use folkmoot_core::{Actor, Refusal, access};
 use folkmoot_doors::{Poll, Replayed, Ticket, View};
-use folkmoot_store::Replay;
+use folkmoot_store::{Reader, Replay};
 
 use crate::app::App;
 use crate::ws::connection::{Chunk, Connection};
@@ -51,35 +51,39 @@ pub async fn resume(
 ) {
     for (channel, after) in positions {
         match missed(app, actor, channel, after).await {
-            Ok((head, missed)) => replay(app, connection, ticket, channel, head.max(after), &missed),
+            Ok((newest, missed)) => replay(app, connection, ticket, channel, newest.max(after), &missed),
             Err(refusal) => refuse(app, connection, ticket, &refusal),
         }
     }
 }
 
-/// Where the channel stands, and what was stored in it after a position.
+/// What was stored in a channel after a position, and the position to reload up to when that is too much. Only the
+/// store is asked: the state in memory runs ahead of the commit, and what was never told must not count as told.
 async fn missed(app: &App, actor: Actor, channel: ChannelId, after: u64) -> Result<(u64, Vec<Replay>), Refusal> {
-    let head = app.with_state(|state| {
+    app.with_state(|state| {
         let actor = actor.resolve(state)?;
-        access::room_inside(state, actor, channel).map(|room| room.head.seq)
+        access::room_inside(state, actor, channel).map(drop)
     })?;
-    let missed = app.read(move |reader| reader.replay(channel, after, MAX_REPLAY + 1)).await?;
-    Ok((head, missed))
+    let look = move |reader: &dyn Reader| {
+        let missed = reader.replay(channel, after, MAX_REPLAY + 1)?;
+        let too_much = missed.len() > MAX_REPLAY;
+        let newest = if too_much { reader.newest_messages(channel, 1)? } else { Vec::new() };
+        Ok((newest.first().map_or(0, |message| message.seq), missed))
+    };
+    app.read(look).await
 }
 
-fn replay(app: &App, connection: &Arc<Connection>, ticket: &Ticket, channel: ChannelId, head: u64, missed: &[Replay]) {
+fn replay(app: &App, connection: &Arc<Connection>, ticket: &Ticket, channel: ChannelId, known: u64, missed: &[Replay]) {
     let mut bytes = BytesMut::new();
     let complete = missed.len() <= MAX_REPLAY;
     // Frames are only made here, so the state is locked for as long as that takes.
     app.with_state(|state| {
-        let mut last = head;
-        if complete {
-            for event in missed {
-                let event = as_replayed(event);
-                last = last.max(seq_of(&event));
-                if let Some(text) = connection.protocol.replayed(&event, view(app, state)) {
-                    frame::put_text(&mut bytes, &text);
-                }
+        let mut last = known;
+        for event in missed {
+            let event = as_replayed(event);
+            last = last.max(seq_of(&event));
+            if complete && let Some(text) = connection.protocol.replayed(&event, view(app, state)) {
+                frame::put_text(&mut bytes, &text);
             }
         }
         if let Some(text) = connection.protocol.resumed(ticket, channel, last, complete, view(app, state)) {
