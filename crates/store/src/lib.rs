@@ -19,6 +19,9 @@ pub mod sqlite;
 mod archive;
 pub use archive::{backup, restore};
 
+mod inspect;
+pub use inspect::{Inspection, inspect};
+
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the database was written by a newer Folkmoot (its version is {found}, this one knows {known})")]

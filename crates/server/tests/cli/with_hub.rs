@@ -236,7 +236,28 @@ fn doctor_finds_the_running_hub_and_the_profile() {
     let expected = format!("version {} answers on {}", env!("CARGO_PKG_VERSION"), hub.address);
     assert_eq!(sentence("hub"), expected);
     assert_eq!(sentence("profile"), format!("ann at {}", hub.url()));
-    assert!(sentence("database").starts_with("version 1"));
+    assert!(sentence("database").starts_with("version 1, sound"));
+}
+
+#[test]
+fn doctor_fails_on_a_database_of_a_newer_version_and_on_a_damaged_one() {
+    let (home, hub) = with_ann();
+    let data_dir = hub.data_dir.clone();
+    hub.stop();
+    let database = data_dir.join("hub.db");
+    let sound = std::fs::read(&database).unwrap();
+    let look = || home.run(&["doctor", "--listen", "127.0.0.1:0", "--data-dir", data_dir.to_str().unwrap()]);
+    let mut newer = sound.clone();
+    newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    std::fs::write(&database, newer).unwrap();
+    let ran = look();
+    assert!(ran.code == 1 && ran.out.contains("written by a newer Folkmoot"), "{ran:?}");
+    let mut damaged = sound;
+    let end = damaged.len();
+    damaged[4096..end].fill(0x55);
+    std::fs::write(&database, damaged).unwrap();
+    let ran = look();
+    assert!(ran.code == 1 && ran.out.contains("moot restore FILE --force"), "{ran:?}");
 }
 
 #[test]
