@@ -12,7 +12,7 @@ use folkmoot_store::{Store, StoreError};
 use parking_lot::RwLock;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use crate::app::{App, Parts, wall_clock};
 use crate::auth::{Auth, random_hex};
@@ -45,6 +45,8 @@ struct Hub {
     app: App,
     stop: watch::Sender<bool>,
     thread: std::thread::JoinHandle<()>,
+    /// Closes when the thread that decides everything ends, for whatever reason.
+    thread_ended: oneshot::Receiver<()>,
 }
 
 impl Hub {
@@ -62,19 +64,27 @@ impl Hub {
             Arc::new(wall_clock),
             rand::random(),
         );
-        let thread = std::thread::Builder::new().name("hub".to_owned()).spawn(move || executor.run())?;
+        let (alive, thread_ended) = oneshot::channel::<()>();
+        let thread = std::thread::Builder::new().name("hub".to_owned()).spawn(move || {
+            let _alive = alive;
+            executor.run();
+        })?;
         let auth = Auth::new(secret);
         let (stop, stopped) = watch::channel(false);
         let app =
             App::new(Parts { config, state, mailbox, readers, auth, metrics, seed: rand::random(), stop: stopped });
         std::fs::create_dir_all(app.files_dir()).context("cannot make the folder for uploaded files")?;
-        Ok(Self { app, stop, thread })
+        Ok(Self { app, stop, thread, thread_ended })
     }
 
     async fn serve(self, listener: TcpListener) -> anyhow::Result<()> {
         let router = rest::router(self.app.clone()).merge(health::router(self.app.clone()));
         let serving = tokio::spawn(net::serve(listener, self.app.clone(), router, self.stop.subscribe()));
-        wait_for_signal().await?;
+        tokio::select! {
+            signalled = wait_for_signal() => signalled?,
+            // A hub that can no longer decide must not look alive: what was acknowledged is on disk, a restart goes on from there.
+            _ = self.thread_ended => return Err(Fault::failed("the hub's own thread has ended; see the log").into()),
+        }
         tracing::info!("stopping");
         let nobody = folkmoot_core::Actor::nobody(folkmoot_core::model::Door::Rest);
         self.app.submit(Job { actor: nobody, work: Work::Stop, respond: Respond::Nobody });

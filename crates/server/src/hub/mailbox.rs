@@ -69,8 +69,11 @@ impl Mailbox {
         self.len() == 0
     }
 
+    /// Takes no more jobs; whoever waits for one that came too late learns at once that it will not be done.
     pub fn close(&self) {
-        self.waiting.lock().closed = true;
+        let mut waiting = self.waiting.lock();
+        waiting.closed = true;
+        waiting.jobs.clear();
     }
 
     fn sleep(&self, count: usize, until: Option<Instant>) -> parking_lot::MutexGuard<'_, Waiting> {

@@ -183,10 +183,6 @@ impl Connection {
         self.outbox.lock().blocked_since
     }
 
-    pub fn is_drained(&self) -> bool {
-        self.outbox.lock().queue.is_empty()
-    }
-
     /// Whether more requests may be read: not while too many are undecided or answers pile up unread.
     pub fn may_read(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) < MAX_IN_FLIGHT && self.blocked_since().is_none()
