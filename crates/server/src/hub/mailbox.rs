@@ -96,3 +96,26 @@ impl Mailbox {
         waiting
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use folkmoot_core::Actor;
+    use folkmoot_core::model::Door;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::hub::{Respond, Work};
+
+    #[test]
+    fn a_job_that_comes_too_late_is_answered_by_the_end_of_its_channel() {
+        let mailbox = Mailbox::default();
+        let job = |respond| Job { actor: Actor::nobody(Door::Rest), work: Work::CatchUp, respond };
+        let (waiting, mut before) = oneshot::channel();
+        assert!(mailbox.put(job(Respond::Caller(waiting))));
+        mailbox.close();
+        assert!(matches!(before.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
+        let (late, mut after) = oneshot::channel();
+        assert!(!mailbox.put(job(Respond::Caller(late))));
+        assert!(matches!(after.try_recv(), Err(oneshot::error::TryRecvError::Closed)));
+    }
+}

@@ -347,3 +347,61 @@ impl Lag {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 4;
+    const ROOM: ChannelId = ChannelId(7);
+
+    fn chunk(class: Class) -> Chunk {
+        Chunk { bytes: Bytes::from_static(b"frame"), frames: 1, class }
+    }
+
+    fn event(seq: u64) -> Chunk {
+        chunk(Class::Channel { channel: ROOM, first_seq: seq })
+    }
+
+    fn classes(outbox: &Outbox) -> Vec<Class> {
+        outbox.queue.iter().map(|chunk| chunk.class).collect()
+    }
+
+    #[test]
+    fn when_the_queue_is_full_passing_frames_go_first_and_nobody_is_told() {
+        let mut outbox = Outbox::default();
+        outbox.add(event(1), LIMIT);
+        for _ in 0..3 {
+            outbox.add(chunk(Class::Passing), LIMIT);
+        }
+        assert_eq!(outbox.add(event(2), LIMIT), Queued::Yes);
+        assert_eq!(classes(&outbox), [event(1).class, event(2).class]);
+        assert!(outbox.lag.is_none());
+    }
+
+    #[test]
+    fn a_reader_that_lags_is_told_the_position_before_the_first_event_it_missed() {
+        let mut outbox = Outbox::default();
+        for seq in 5..9 {
+            assert_eq!(outbox.add(event(seq), LIMIT), Queued::Yes);
+        }
+        assert_eq!(outbox.add(event(9), LIMIT), Queued::Overflow);
+        assert_eq!(outbox.add(event(10), LIMIT), Queued::Overflow);
+        let lag = outbox.lag.as_ref().expect("a lag");
+        assert_eq!((lag.dropped, lag.positions.as_slice()), (6, [(ROOM, 4)].as_slice()));
+    }
+
+    #[test]
+    fn answers_are_never_dropped_and_a_half_written_frame_goes_out_whole() {
+        let mut outbox = Outbox::default();
+        outbox.add(event(1), LIMIT);
+        outbox.wrote(2);
+        outbox.add(chunk(Class::Answer), LIMIT);
+        for seq in 2..6 {
+            outbox.add(event(seq), LIMIT);
+        }
+        assert_eq!(classes(&outbox), [event(1).class, Class::Answer]);
+        assert_eq!(outbox.add(chunk(Class::Answer), LIMIT), Queued::Yes);
+        assert_eq!(outbox.lag.as_ref().expect("a lag").positions, [(ROOM, 1)]);
+    }
+}
