@@ -12,9 +12,9 @@ CARGO_DENY := 0.20
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# The dev profile: a cold build costs about as much processor time as a release build (some 7 minutes of it), but a
-# rebuild takes seconds instead of minutes and `make test` finds its dependencies built. They are optimised there too
-# (see Cargo.toml), so the hub is quick enough to try and to work with. `make bench` measures the release build.
+# The dev profile: a cold build costs a third of a release build, a rebuild takes seconds, and `make test` finds its
+# dependencies built. Password hashing, SQLite and JSON are optimised there too (see Cargo.toml), so the hub is quick
+# enough to try and to work with. `make bench` measures the release build.
 run: ## build and start the hub on http://127.0.0.1:8484/
 	$(CARGO) run --locked -p folkmoot-server -- serve
 
