@@ -1,0 +1,9 @@
+//! The Telegram door: coding agents driven from a phone, and nothing lost on the way.
+//!
+//! Read in this order: [`api`] speaks the Bot API, [`text`] turns Markdown into what it takes, [`journal`] keeps on disk
+//! what must survive, [`outbox`] delivers what is kept at the pace each chat allows.
+
+pub mod api;
+pub mod journal;
+pub mod outbox;
+pub mod text;
