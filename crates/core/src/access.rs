@@ -32,6 +32,11 @@ impl Actor {
         Self { connection: Some(connection), ..Self::new(member, door) }
     }
 
+    /// The hub itself, for what no member may do. No door can be this: doors only know proven members.
+    pub fn hub(door: Door) -> Self {
+        Self::new(HUB, door)
+    }
+
     /// The member this actor acts as; a daemon may act only as an agent its own connection carries.
     pub fn resolve(self, state: &State) -> Result<Self, Refusal> {
         let Some(agent) = self.on_behalf else { return Ok(self) };
@@ -41,6 +46,14 @@ impl Actor {
         }
         Err(refusal::NOT_AUTHORIZED)
     }
+}
+
+/// Nobody's id: ids begin with the time they were made.
+const HUB: MemberId = MemberId(u128::MAX);
+
+/// Only the hub itself.
+pub fn hub(actor: Actor) -> Result<(), Refusal> {
+    if actor.member == HUB { Ok(()) } else { Err(refusal::NOT_AUTHORIZED) }
 }
 
 pub fn member(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {

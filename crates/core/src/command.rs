@@ -46,6 +46,12 @@ pub enum Command {
         hash: KeyHash,
     },
     RegisterAgent(RegisterAgent),
+    /// A local program came in through a door that needs no account: it is an agent of the oldest workspace, found
+    /// again by door and key. Only the hub itself asks for this.
+    WelcomeGuest(WelcomeGuest),
+    /// A guest answers a message that addressed it, where it stands; it need not be in the channel. Only the hub
+    /// itself asks for this.
+    AnswerAsGuest(AnswerAsGuest),
 
     // Connections, presence, agents
     Connect,
@@ -295,6 +301,27 @@ pub struct RegisterAgent {
     pub key_hash: KeyHash,
     pub role_card: RoleCard,
     pub runtime: Runtime,
+}
+
+#[derive(Clone, Debug)]
+pub struct WelcomeGuest {
+    pub door: Door,
+    /// The program's own name for itself, under which it is known when it comes back.
+    pub key: String,
+    /// What it would like to be called; a number is added when somebody has that name.
+    pub name: String,
+    pub role_card: RoleCard,
+}
+
+#[derive(Clone, Debug)]
+pub struct AnswerAsGuest {
+    pub guest: MemberId,
+    /// The message it answers; the answer goes to the same channel and thread.
+    pub message: MessageId,
+    pub content: String,
+    pub metadata: Option<Box<RawValue>>,
+    /// Idempotency key: a repeat returns the first answer.
+    pub key: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -60,6 +60,9 @@ pub struct Member {
     pub role_card: Option<RoleCard>,
     pub runtime: Option<Runtime>,
     pub secrets: Secrets,
+    /// Set for an agent that a local program registered through a door.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// A removed member keeps its name on what it said, and nothing else.
     pub removed: bool,
 }
@@ -73,6 +76,13 @@ impl Member {
     pub fn display_name(&self) -> &str {
         &self.name
     }
+}
+
+/// Under which name of its own a local program is found again, and through which door it comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    pub door: Door,
+    pub key: String,
 }
 
 /// What proves that somebody is a member. Only the store and the log-in read it; no door ever shows it.

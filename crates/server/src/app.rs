@@ -15,11 +15,11 @@ use folkmoot_doors::{Protocol, Ticket};
 use folkmoot_store::Reader;
 use parking_lot::{Mutex, RwLock};
 use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::auth::{Auth, Identity};
 use crate::config::{Config, Network};
-use crate::hub::{Answer, Job, Mailbox, Respond, Work};
+use crate::hub::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
 use crate::limits::RateLimits;
 use crate::metrics::Metrics;
 use crate::ws;
@@ -42,7 +42,7 @@ struct Inner {
     data_dir: PathBuf,
     files_dir: PathBuf,
     started: Instant,
-    stop: watch::Receiver<bool>,
+    stop: tokio::sync::watch::Receiver<bool>,
 }
 
 /// What [`App::new`] puts together; made by `serve`.
@@ -55,7 +55,7 @@ pub struct Parts {
     pub metrics: Arc<Metrics>,
     pub seed: u64,
     /// Turns true when the hub stops.
-    pub stop: watch::Receiver<bool>,
+    pub stop: tokio::sync::watch::Receiver<bool>,
 }
 
 /// A few connections to the store for reading; more would only fight over the same cores.
@@ -157,6 +157,14 @@ impl App {
         let (sender, receiver) = oneshot::channel();
         self.submit(Job { actor, work, respond: Respond::Caller(sender) });
         receiver.await.unwrap_or_else(|_| Err(stopping()))
+    }
+
+    /// From now on hears, after the commit, of every event that `interest` accepts.
+    pub fn watch(&self, interest: Interest) -> Watch {
+        let (watcher, watch) = watch::pair(interest);
+        let actor = Actor::nobody(folkmoot_core::model::Door::Rest);
+        self.submit(Job { actor, work: Work::Watch(watcher), respond: Respond::Nobody });
+        watch
     }
 
     pub fn submit(&self, job: Job) -> bool {

@@ -75,7 +75,7 @@ pub fn create_workspace(context: &mut Context<'_>, actor: Actor, name: &str) -> 
     Ok(Decision::new(Reply::Registered { member: Arc::new(member), workspace }, events))
 }
 
-fn new_member(
+pub(super) fn new_member(
     context: &mut Context<'_>,
     workspace: WorkspaceId,
     kind: MemberKind,
@@ -96,6 +96,7 @@ fn new_member(
         role_card: None,
         runtime: None,
         secrets: Secrets::default(),
+        guest: None,
         removed: false,
     }
 }
@@ -297,7 +298,7 @@ fn member_name(name: &str) -> Result<String, Refusal> {
     Ok(name)
 }
 
-fn free_name(
+pub(super) fn free_name(
     context: &Context<'_>,
     workspace: WorkspaceId,
     name: &str,

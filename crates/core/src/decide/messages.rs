@@ -13,6 +13,7 @@ use crate::lookup::LookupExt;
 use crate::model::*;
 use crate::record::{Change, ChangeKind, Filter, Record};
 use crate::refusal::{self, Refusal};
+use crate::state::Room;
 use crate::{Actor, access};
 
 pub const MAX_CONTENT_CHARS: usize = 10_000;
@@ -22,6 +23,11 @@ const MAX_NESTING: usize = 100;
 
 pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     let room = access::room_to_speak(context.state, actor, send.channel)?;
+    post(context, actor, room, send, true)
+}
+
+/// Puts a permitted message into the room; `calls` when it may mention and wake.
+pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: Send, calls: bool) -> Outcome {
     let key = match known_under_key(context, actor, &send)? {
         Some(known) if is_repeat(&known, &send) => {
             return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
@@ -58,7 +64,9 @@ pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     });
     let mut events = vec![Event::MessageSent(Arc::clone(&message))];
     events.extend(file.map(|file| Event::Saved(Record::File(file))));
-    attention::draw(context, room, &message, root, &mut events)?;
+    if calls {
+        attention::draw(context, room, &message, root, &mut events)?;
+    }
     Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(1))
 }
 

@@ -10,6 +10,7 @@ mod calls;
 mod channels;
 mod drafts;
 mod files;
+mod guests;
 mod inbox;
 mod members;
 mod messages;
@@ -94,6 +95,9 @@ pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outc
             members::issue_provision_token(context, actor, workspace, hash)
         }
         Command::RegisterAgent(register) => members::register_agent(context, register),
+
+        Command::WelcomeGuest(welcome) => guests::welcome(context, actor, welcome),
+        Command::AnswerAsGuest(answer) => guests::answer(context, actor, answer),
 
         Command::Connect => agents::connect(context, actor),
         Command::Disconnect => agents::disconnect(context, actor),

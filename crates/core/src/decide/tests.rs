@@ -10,6 +10,7 @@ mod daemons;
 mod direct;
 mod drafts;
 mod files;
+mod guests;
 mod inbox;
 mod members;
 mod messages;

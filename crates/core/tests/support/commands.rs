@@ -15,7 +15,7 @@ use super::world::{key, new_file, new_member};
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 66;
+pub const KINDS: u16 = 68;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -65,6 +65,7 @@ impl Pool {
             kind @ 56..60 => self.call(kind, dice),
             kind @ 60..65 => self.keeping(kind, dice),
             65 => Command::CreateWorkspace { name: self.name(dice) },
+            kind @ 66..68 => self.guest(kind, dice),
             _ => self.send(dice),
         }
     }
@@ -317,6 +318,24 @@ impl Pool {
         }
     }
 
+    fn guest(&self, kind: u16, dice: &mut Dice) -> Command {
+        match kind {
+            66 => Command::WelcomeGuest(WelcomeGuest {
+                door: Door::SmartHole,
+                key: self.name(dice),
+                name: self.name(dice),
+                role_card: self.role_card(dice),
+            }),
+            _ => Command::AnswerAsGuest(AnswerAsGuest {
+                guest: dice.pick(&self.members),
+                message: dice.pick(&self.messages),
+                content: self.text(dice),
+                metadata: None,
+                key: None,
+            }),
+        }
+    }
+
     fn text(&self, dice: &mut Dice) -> String {
         let mark = self.mark;
         match dice.roll(20) {
@@ -431,5 +450,7 @@ pub fn number(command: &Command) -> u16 {
         Command::RemoveWebhook { .. } => 63,
         Command::PostToWebhook { .. } => 64,
         Command::CreateWorkspace { .. } => 65,
+        Command::WelcomeGuest(_) => 66,
+        Command::AnswerAsGuest(_) => 67,
     }
 }

@@ -13,7 +13,7 @@ use folkmoot_store::{Store, StoreError, Transaction};
 use parking_lot::{RwLock, RwLockUpgradableReadGuard};
 
 use super::fanout::Fanout;
-use super::{Answer, Job, Mailbox, Respond, Work};
+use super::{Answer, Job, Mailbox, Respond, Watcher, Work};
 use crate::metrics::Metrics;
 use crate::ws::frame;
 
@@ -46,6 +46,7 @@ pub struct Executor {
     caught_up_at: Instant,
     /// Who waits for the search index to be current.
     searchers: Vec<Respond>,
+    watchers: Vec<Watcher>,
     stopping: bool,
 }
 
@@ -82,6 +83,7 @@ impl Executor {
             put_off: 1,
             caught_up_at: now,
             searchers: Vec::new(),
+            watchers: Vec::new(),
             stopping: false,
         }
     }
@@ -142,6 +144,7 @@ impl Executor {
                     match job.work {
                         Work::CatchUp => self.searchers.push(job.respond),
                         Work::Stop => self.stopping = true,
+                        Work::Watch(watcher) => self.watchers.push(watcher),
                         work => decided.extend(batch.decide(job.actor, work, job.respond, &mut self.fanout)),
                     }
                 }
@@ -220,6 +223,7 @@ impl Executor {
             self.before_telling(event);
             self.fanout.tell(event, event.audience(state), state, now);
             self.after_telling(event);
+            self.watchers.retain(|watcher| watcher.tell(event, state));
         }
     }
 
@@ -420,7 +424,7 @@ impl Batch<'_, '_> {
                 let actor = Actor { connection: None, ..actor };
                 return Some(Decided { actor, respond, attach: None, outcome });
             }
-            Work::CatchUp | Work::Stop => return None,
+            Work::CatchUp | Work::Stop | Work::Watch(_) => return None,
         };
         Some(self.decided(actor, command, respond, attach))
     }

@@ -10,6 +10,7 @@ pub mod fanout;
 pub mod mailbox;
 pub mod pace;
 pub mod readings;
+pub mod watch;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use tokio::sync::oneshot;
 use crate::ws::connection::Connection;
 
 pub use mailbox::Mailbox;
+pub use watch::{Interest, Sighting, Watch, Watcher};
 
 /// One thing to do, for whom, and whom to tell.
 pub struct Job {
@@ -41,6 +43,8 @@ pub enum Work {
         connection: ConnectionId,
         channel: ChannelId,
     },
+    /// A part of the server wants to hear of what happens.
+    Watch(Watcher),
     /// Takes everything said so far into the search index, then answers.
     CatchUp,
     /// Says goodbye to every connection and ends the thread.

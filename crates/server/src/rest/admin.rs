@@ -127,6 +127,7 @@ mod tests {
             role_card: None,
             runtime: None,
             secrets: Secrets::default(),
+            guest: None,
             removed: false,
         })
     }
