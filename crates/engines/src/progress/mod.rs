@@ -1,4 +1,4 @@
-//! What people see of a run: a state machine over events, shown for a terminal, as Markdown, or within Telegram's limits.
+//! What people see of a run: a state machine over events, shown for a terminal or as Markdown.
 //!
 //! It does no I/O and knows no clock; the time since the start comes with each call.
 
@@ -10,7 +10,6 @@ use crate::event::{Action, ActionEvent, ActionKind, Ask, Completed, Detail, Engi
 use crate::json::{shortened, text};
 
 pub mod markdown;
-pub mod telegram;
 pub mod terminal;
 #[cfg(test)]
 mod tests;

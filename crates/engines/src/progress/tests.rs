@@ -1,7 +1,5 @@
 //! One test per rule of the renderer.
 
-use proptest::prelude::*;
-
 use super::*;
 use crate::engines;
 use crate::event::{AskKind, Asked};
@@ -149,55 +147,4 @@ fn terminal_lines_fit_and_hold_nothing_that_steers() {
     assert_eq!(lines[2], "codex resume 019a-77");
     assert!(terminal::plain_line(&evil).unwrap().starts_with("▸ a"));
     assert_eq!(terminal::plain_line(&act("t", ActionKind::Turn, "", Phase::Started, None)), None);
-}
-
-fn telegram_of(answer: &str) -> telegram::Rendered {
-    let progress = play(&[started(), completed(true, answer, None)]);
-    telegram::message(&markdown::message(&progress, Duration::ZERO))
-}
-
-#[test]
-fn markdown_becomes_text_with_entities() {
-    let rendered = telegram::render(
-        "# Title\n\nsome **bold** and `code`\n\n- one\n- two\n\n```rust\nfn x() {}\n```\n[l](https://x.y) [m](javascript:z)",
-    );
-    assert_eq!(rendered.text, "Title\n\nsome bold and code\n\n- one\n- two\n\nfn x() {}\n\nl m");
-    let kinds: Vec<&str> = rendered.entities.iter().map(|entity| entity.kind).collect();
-    assert_eq!(kinds, ["underline", "bold", "bold", "code", "pre", "text_link"]);
-    assert_eq!(rendered.entities[4].language.as_deref(), Some("rust"));
-}
-
-#[test]
-fn truncation_after_rendering_keeps_the_resume_line_and_the_beginning() {
-    let rendered = telegram_of(&format!("begin **{}", "😀".repeat(5000)));
-    assert!(rendered.text.chars().count() <= telegram::MOST_TEXT);
-    assert!(rendered.text.starts_with("done · codex · 0s\n\nbegin"));
-    assert!(rendered.text.ends_with("…\n\ncodex resume 019a-77"));
-    let codecs = engines::codecs();
-    assert_eq!(codecs.extract_resume(&rendered.text), Some(ResumeToken::new("codex", "019a-77")));
-    let last = rendered.entities.last().unwrap();
-    assert_eq!((last.kind, last.length), ("code", "codex resume 019a-77".len()));
-}
-
-#[test]
-fn an_open_fence_does_not_swallow_the_resume_line_and_entities_are_limited() {
-    let rendered = telegram_of(&format!("```\n{}", "x\n".repeat(4000)));
-    assert!(rendered.text.ends_with("codex resume 019a-77"));
-    let many = telegram_of(&"`a` ".repeat(300));
-    assert_eq!(many.entities.len(), telegram::MOST_ENTITIES);
-    assert_eq!(many.entities.last().unwrap().length, "codex resume 019a-77".len());
-}
-
-proptest! {
-    #[test]
-    fn every_rendering_stays_within_the_limits(answer in "(?s)([*_`~#>\\[\\]() \\n\\-a-z0-9é😀|]{0,200}){0,8}") {
-        let rendered = telegram_of(&answer.repeat(4));
-        prop_assert!(rendered.text.chars().count() <= telegram::MOST_TEXT);
-        prop_assert!(rendered.text.ends_with("codex resume 019a-77"));
-        let units: Vec<u16> = rendered.text.encode_utf16().collect();
-        for entity in &rendered.entities {
-            prop_assert!(entity.length > 0 && entity.offset + entity.length <= units.len());
-            prop_assert!(String::from_utf16(&units[entity.offset..entity.offset + entity.length]).is_ok());
-        }
-    }
 }

@@ -1,52 +1,9 @@
-//! A run within Telegram's limits: text with entities, cut after rendering, the resume line always whole.
-//!
-//! Entities need no escaping, so what is counted is what is sent: at most 4096 characters, offsets in UTF-16 units, at
-//! most 100 entities.
+//! Markdown to text and entities: a small writer driven by the parser's tokens.
 
 use pulldown_cmark::{CodeBlockKind, Event as Token, HeadingLevel, Options, Parser, Tag, TagEnd};
-use serde::Serialize;
 
-use super::markdown::Message;
-
-/// The longest message, in Unicode scalar values.
-pub const MOST_TEXT: usize = 4096;
-/// Further entities are ignored by the server.
-pub const MOST_ENTITIES: usize = 100;
-
-/// A message as the Bot API takes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Rendered {
-    pub text: String,
-    pub entities: Vec<Entity>,
-}
-
-/// A part of the text with a look; offset and length in UTF-16 units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Entity {
-    #[serde(rename = "type")]
-    pub kind: &'static str,
-    pub offset: usize,
-    pub length: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub language: Option<String>,
-}
-
-/// The message with its body cut, if need be, so that header and resume line fit.
-pub fn message(message: &Message) -> Rendered {
-    let header = render(&message.header);
-    let footer = message.footer.as_deref().map(render).unwrap_or_default();
-    let around = header.text.chars().count() + footer.text.chars().count() + 4;
-    let body = cut(render(&message.body), MOST_TEXT.saturating_sub(around));
-    let footer_entities = footer.entities.len();
-    let mut whole = header;
-    append(&mut whole, body);
-    // The resume line keeps its look, whatever the answer needs.
-    whole.entities.truncate(MOST_ENTITIES.saturating_sub(footer_entities));
-    append(&mut whole, footer);
-    whole
-}
+use super::{Rendered, utf16};
+use crate::api::{Entity, EntityKind};
 
 /// Markdown as text and entities.
 pub fn render(markdown: &str) -> Rendered {
@@ -59,47 +16,9 @@ pub fn render(markdown: &str) -> Rendered {
     writer.finish()
 }
 
-/// The beginning of a text, at most `most` characters with the ellipsis.
-pub fn cut(rendered: Rendered, most: usize) -> Rendered {
-    if rendered.text.chars().count() <= most {
-        return rendered;
-    }
-    let kept = most.saturating_sub(1);
-    let mut text: String = rendered.text.chars().take(kept).collect();
-    text.truncate(text.trim_end().len());
-    let end = utf16(&text);
-    if most > 0 {
-        text.push('…');
-    }
-    let clip = |mut entity: Entity| {
-        entity.length = entity.length.min(end.saturating_sub(entity.offset));
-        (entity.length > 0).then_some(entity)
-    };
-    Rendered { text, entities: rendered.entities.into_iter().filter_map(clip).collect() }
-}
-
-fn append(whole: &mut Rendered, part: Rendered) {
-    if part.text.is_empty() {
-        return;
-    }
-    if !whole.text.is_empty() {
-        whole.text.push_str("\n\n");
-    }
-    let shift = utf16(&whole.text);
-    whole.text.push_str(&part.text);
-    whole.entities.extend(part.entities.into_iter().map(|mut entity| {
-        entity.offset += shift;
-        entity
-    }));
-}
-
-fn utf16(text: &str) -> usize {
-    text.encode_utf16().count()
-}
-
 /// What is open while the tokens come: the look, where it began, and the language or address.
 struct Open {
-    kind: &'static str,
+    kind: EntityKind,
     offset: usize,
     extra: Option<String>,
 }
@@ -123,9 +42,9 @@ impl Writer {
             Token::End(tag) => self.end(tag),
             Token::Text(text) | Token::Html(text) | Token::InlineHtml(text) => self.write(&text),
             Token::Code(text) | Token::InlineMath(text) | Token::DisplayMath(text) => {
-                self.begin("code", None);
+                self.begin(EntityKind::Code, None);
                 self.write(&text);
-                self.close("code");
+                self.close(EntityKind::Code);
             }
             Token::SoftBreak => self.write(" "),
             Token::HardBreak => self.write("\n"),
@@ -144,14 +63,14 @@ impl Writer {
             Tag::Paragraph => self.separate(if self.lists.is_empty() { 2 } else { 0 }),
             Tag::Heading { level, .. } => {
                 self.separate(2);
-                self.begin("bold", None);
+                self.begin(EntityKind::Bold, None);
                 if level == HeadingLevel::H1 {
-                    self.begin("underline", None);
+                    self.begin(EntityKind::Underline, None);
                 }
             }
             Tag::BlockQuote(_) => {
                 self.separate(2);
-                self.begin("blockquote", None);
+                self.begin(EntityKind::Blockquote, None);
             }
             Tag::CodeBlock(kind) => {
                 self.separate(if self.lists.is_empty() { 2 } else { 1 });
@@ -159,19 +78,19 @@ impl Writer {
                     CodeBlockKind::Fenced(words) => words.split_whitespace().next().map(str::to_owned),
                     CodeBlockKind::Indented => None,
                 };
-                self.begin("pre", language);
+                self.begin(EntityKind::Pre, language);
             }
             Tag::List(first) => {
                 self.separate(if self.lists.is_empty() { 2 } else { 1 });
                 self.lists.push(first);
             }
             Tag::Item => self.item(),
-            Tag::Emphasis => self.begin("italic", None),
-            Tag::Strong => self.begin("bold", None),
-            Tag::Strikethrough => self.begin("strikethrough", None),
-            Tag::Link { dest_url, .. } => self.begin("text_link", Some(dest_url.into_string())),
+            Tag::Emphasis => self.begin(EntityKind::Italic, None),
+            Tag::Strong => self.begin(EntityKind::Bold, None),
+            Tag::Strikethrough => self.begin(EntityKind::Strikethrough, None),
+            Tag::Link { dest_url, .. } => self.begin(EntityKind::TextLink, Some(dest_url.into_string())),
             Tag::Image { dest_url, .. } => {
-                self.begin("text_link", Some(dest_url.into_string()));
+                self.begin(EntityKind::TextLink, Some(dest_url.into_string()));
                 self.write("🖼 ");
             }
             Tag::Table(_) => self.separate(2),
@@ -190,18 +109,18 @@ impl Writer {
             TagEnd::Paragraph => self.separate(if self.lists.is_empty() { 2 } else { 1 }),
             TagEnd::Heading(level) => {
                 if level == HeadingLevel::H1 {
-                    self.close("underline");
+                    self.close(EntityKind::Underline);
                 }
-                self.close("bold");
+                self.close(EntityKind::Bold);
                 self.separate(2);
             }
             TagEnd::BlockQuote(_) => {
-                self.close("blockquote");
+                self.close(EntityKind::Blockquote);
                 self.separate(2);
             }
             TagEnd::CodeBlock => {
                 self.trim_line_end();
-                self.close("pre");
+                self.close(EntityKind::Pre);
                 self.separate(2);
             }
             TagEnd::List(_) => {
@@ -210,10 +129,10 @@ impl Writer {
             }
             TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead => self.separate(1),
             TagEnd::Table => self.separate(2),
-            TagEnd::Emphasis => self.close("italic"),
-            TagEnd::Strong => self.close("bold"),
-            TagEnd::Strikethrough => self.close("strikethrough"),
-            TagEnd::Link | TagEnd::Image => self.close("text_link"),
+            TagEnd::Emphasis => self.close(EntityKind::Italic),
+            TagEnd::Strong => self.close(EntityKind::Bold),
+            TagEnd::Strikethrough => self.close(EntityKind::Strikethrough),
+            TagEnd::Link | TagEnd::Image => self.close(EntityKind::TextLink),
             _ => {}
         }
     }
@@ -257,23 +176,23 @@ impl Writer {
         }
     }
 
-    fn begin(&mut self, kind: &'static str, extra: Option<String>) {
+    fn begin(&mut self, kind: EntityKind, extra: Option<String>) {
         // Line ends that are due lie before the look, not in it.
         self.break_lines();
         self.open.push(Open { kind, offset: self.length, extra });
     }
 
-    fn close(&mut self, kind: &'static str) {
+    fn close(&mut self, kind: EntityKind) {
         let Some(at) = self.open.iter().rposition(|open| open.kind == kind) else { return };
         let Open { kind, offset, extra } = self.open.remove(at);
         let length = self.length.saturating_sub(offset);
         let linked = extra
             .as_deref()
             .is_some_and(|url| ["http://", "https://", "tg://"].iter().any(|scheme| url.starts_with(scheme)));
-        if length == 0 || (kind == "text_link" && !linked) {
+        if length == 0 || (kind == EntityKind::TextLink && !linked) {
             return;
         }
-        let (url, language) = if kind == "text_link" { (extra, None) } else { (None, extra) };
+        let (url, language) = if kind == EntityKind::TextLink { (extra, None) } else { (None, extra) };
         self.entities.push(Entity { kind, offset, length, url, language });
     }
 

@@ -1,0 +1,1 @@
+//! Answers of the server, and what they become.

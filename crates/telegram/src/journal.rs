@@ -1,1 +1,0 @@
-//! What the bridge keeps on disk: updates taken, prompts, what is to be sent, preferences.

@@ -1,0 +1,300 @@
+//! Slips: messages of the bot as they should be, and how far Telegram has them.
+//!
+//! A slip is not a queue of calls but a wanted state. Sending, editing and removing are worked out by the outbox from what
+//! is wanted and what is there, so that whatever is overtaken need not be done, and a restart simply goes on.
+
+use rusqlite::{Params, Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::{JournalError, Order, PromptId, Rows};
+use crate::api::{ChatId, Keyboard, MessageId, TopicId};
+use crate::text::Rendered;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlipId(pub i64);
+
+/// What a message says: text with looks, and its buttons.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    #[serde(flatten)]
+    pub rendered: Rendered,
+    #[serde(default, skip_serializing_if = "Keyboard::is_empty")]
+    pub keyboard: Keyboard,
+}
+
+impl Content {
+    pub fn new(rendered: Rendered) -> Self {
+        Self { rendered, keyboard: Keyboard::none() }
+    }
+
+    pub fn with_keyboard(rendered: Rendered, keyboard: Keyboard) -> Self {
+        Self { rendered, keyboard }
+    }
+}
+
+/// How a message is treated on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A first sign, such as "starting": it does not wait for the chat's pace.
+    Sign,
+    /// An answer: it is sent, and sent anew when it vanished before its last edit.
+    Answer,
+    /// Anything else that is said once.
+    Notice,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Sign, Self::Answer, Self::Notice];
+
+    fn of(number: i64) -> Self {
+        Self::ALL.into_iter().find(|kind| *kind as i64 == number).unwrap_or(Self::Notice)
+    }
+}
+
+/// How far a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlipState {
+    /// To be sent.
+    Waiting,
+    /// Sent; its last words are stored and still to be put there.
+    Changed,
+    /// Sent; to be removed.
+    Leaving,
+    /// There, as it should be.
+    Settled,
+    /// Removed, or never sent and no longer wanted.
+    Gone,
+    /// Telegram will not take it.
+    Failed,
+}
+
+impl SlipState {
+    const ALL: [(Self, i64); 6] = [
+        (Self::Waiting, 0),
+        (Self::Changed, 1),
+        (Self::Leaving, 2),
+        (Self::Settled, 9),
+        (Self::Gone, 10),
+        (Self::Failed, 11),
+    ];
+
+    fn number(self) -> i64 {
+        Self::ALL.iter().find(|(state, _)| *state == self).map_or(9, |(_, number)| *number)
+    }
+
+    fn of(number: i64) -> Self {
+        Self::ALL.iter().find(|(_, known)| *known == number).map_or(Self::Settled, |(state, _)| *state)
+    }
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    pub chat: ChatId,
+    pub topic: Option<TopicId>,
+    pub reply_to: Option<MessageId>,
+    /// The prompt it belongs to.
+    pub prompt: Option<PromptId>,
+    pub kind: Kind,
+    /// Without a sound on the reader's phone.
+    pub silent: bool,
+    /// A message that goes away once this one is there; it is not edited any more.
+    pub replaces: Option<SlipId>,
+    pub content: Content,
+}
+
+impl Draft {
+    pub fn new(chat: ChatId, kind: Kind, content: Content) -> Self {
+        Self { chat, topic: None, reply_to: None, prompt: None, kind, silent: false, replaces: None, content }
+    }
+}
+
+/// A message as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slip {
+    pub id: SlipId,
+    pub chat: ChatId,
+    pub topic: Option<TopicId>,
+    pub reply_to: Option<MessageId>,
+    pub prompt: Option<PromptId>,
+    pub kind: Kind,
+    pub silent: bool,
+    pub replaces: Option<SlipId>,
+    pub state: SlipState,
+    /// Its number in the chat, once it was sent.
+    pub message: Option<MessageId>,
+    /// It may have been sent, only nobody knows: the hub ended or the connection broke in between.
+    pub doubtful: bool,
+    pub content: Content,
+    /// Why Telegram would not take it.
+    pub reason: Option<String>,
+}
+
+const COLUMNS: &str =
+    "id, chat, topic, reply_to, prompt, kind, silent, replaces, state, message, doubtful, content, reason";
+
+/// What people and the bridge ask for.
+impl Rows<'_> {
+    pub fn post(&mut self, draft: &Draft) -> Result<SlipId, JournalError> {
+        let sql = "INSERT INTO slips (chat, topic, reply_to, prompt, kind, silent, replaces, state, content)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        self.connection.prepare_cached(sql)?.execute(params![
+            draft.chat.0,
+            draft.topic.map(|topic| topic.0),
+            draft.reply_to.map(|message| message.0),
+            draft.prompt.map(|prompt| prompt.0),
+            draft.kind as i64,
+            draft.silent,
+            draft.replaces.map(|slip| slip.0),
+            SlipState::Waiting.number(),
+            serde_json::to_string(&draft.content)?,
+        ])?;
+        let id = SlipId(self.connection.last_insert_rowid());
+        if let Some(slip) = self.slip(id)? {
+            self.orders.push(Order::Post(slip));
+        }
+        Ok(id)
+    }
+
+    /// The last words of a message, stored and delivered like an answer. Nothing happens to one that is gone.
+    pub fn revise(&mut self, id: SlipId, content: Content) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET content = ?, changed_at = unixepoch(),
+                   state = CASE state WHEN ?4 THEN ?3 ELSE state END WHERE id = ?2 AND state IN (?3, ?4, ?5)";
+        let [changed, settled, waiting] =
+            [SlipState::Changed, SlipState::Settled, SlipState::Waiting].map(SlipState::number);
+        let values = params![serde_json::to_string(&content)?, id.0, changed, settled, waiting];
+        if self.connection.prepare_cached(sql)?.execute(values)? == 1 {
+            self.orders.push(Order::Revise { slip: id, content, lasting: true });
+        }
+        Ok(())
+    }
+
+    /// Takes a message away; one that was not sent yet will not be.
+    pub fn remove(&mut self, id: SlipId) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET state = ?, content = '{\"text\":\"\"}', changed_at = unixepoch()
+                   WHERE id = ? AND state IN (?, ?, ?)";
+        let [leaving, waiting, changed, settled] =
+            [SlipState::Leaving, SlipState::Waiting, SlipState::Changed, SlipState::Settled].map(SlipState::number);
+        if self.connection.prepare_cached(sql)?.execute([leaving, id.0, waiting, changed, settled])? == 1 {
+            self.orders.push(Order::Remove(id));
+        }
+        Ok(())
+    }
+
+    pub fn slip(&self, id: SlipId) -> Result<Option<Slip>, JournalError> {
+        Ok(self.slips("id = ?1", [id.0])?.pop())
+    }
+
+    /// The slip behind a message of the bot, such as one that somebody replies to.
+    pub fn slip_at(&self, chat: ChatId, message: MessageId) -> Result<Option<Slip>, JournalError> {
+        Ok(self.slips("chat = ?1 AND message = ?2", [chat.0, message.0])?.pop())
+    }
+
+    /// The messages about a prompt, oldest first.
+    pub fn slips_of(&self, prompt: PromptId) -> Result<Vec<Slip>, JournalError> {
+        self.slips("prompt = ?1", [prompt.0])
+    }
+
+    /// What Telegram would not take, newest last.
+    pub fn failed_slips(&self) -> Result<Vec<Slip>, JournalError> {
+        self.slips("state = ?1", [SlipState::Failed.number()])
+    }
+
+    fn slips(&self, condition: &str, values: impl Params) -> Result<Vec<Slip>, JournalError> {
+        self.all(&format!("SELECT {COLUMNS} FROM slips WHERE {condition} ORDER BY id"), values, slip_of)
+    }
+
+    pub(super) fn forget_slips(&mut self, before: i64) -> Result<(), JournalError> {
+        self.connection.execute("DELETE FROM slips WHERE state >= 9 AND changed_at < ?", [before])?;
+        Ok(())
+    }
+}
+
+/// What the outbox reports.
+impl Rows<'_> {
+    /// What is still to be done, in the order in which it was asked for.
+    pub fn due_slips(&self) -> Result<Vec<Slip>, JournalError> {
+        self.slips("state < ?1", [SlipState::Settled.number()])
+    }
+
+    /// A message is about to be sent: if nothing more is heard, it may be there.
+    pub fn slip_doubtful(&mut self, id: SlipId, doubtful: bool) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET doubtful = ? WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute(params![doubtful, id.0])?;
+        Ok(())
+    }
+
+    /// A message is there. What it says is forgotten, unless that has changed meanwhile.
+    pub fn slip_arrived(&mut self, id: SlipId, message: MessageId, said: &Content) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET message = ?, doubtful = 0, changed_at = unixepoch(),
+                   state = CASE WHEN state <> ?4 THEN state WHEN content = ?3 THEN ?5 ELSE ?6 END WHERE id = ?2";
+        let [waiting, settled, changed] =
+            [SlipState::Waiting, SlipState::Settled, SlipState::Changed].map(SlipState::number);
+        let values = params![message.0, id.0, serde_json::to_string(said)?, waiting, settled, changed];
+        self.connection.prepare_cached(sql)?.execute(values)?;
+        self.empty_settled(id)?;
+        let sql = "SELECT replaces FROM slips WHERE id = ?";
+        let replaced: Option<i64> = self.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
+        replaced.map_or(Ok(()), |replaced| self.remove(SlipId(replaced)))
+    }
+
+    /// The last words of a message are there, unless they have changed meanwhile.
+    pub fn slip_edited(&mut self, id: SlipId, said: &Content) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET state = ?, changed_at = unixepoch() WHERE id = ? AND state = ? AND content = ?";
+        let [settled, changed] = [SlipState::Settled, SlipState::Changed].map(SlipState::number);
+        self.connection.prepare_cached(sql)?.execute(params![settled, id.0, changed, serde_json::to_string(said)?])?;
+        self.empty_settled(id)
+    }
+
+    /// A message that vanished has to be sent anew.
+    pub fn slip_vanished(&mut self, id: SlipId) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET state = ?, message = NULL, changed_at = unixepoch() WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute([SlipState::Waiting.number(), id.0])?;
+        Ok(())
+    }
+
+    /// A message is away.
+    pub fn slip_gone(&mut self, id: SlipId) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET state = ?, content = '{\"text\":\"\"}', changed_at = unixepoch() WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute([SlipState::Gone.number(), id.0])?;
+        Ok(())
+    }
+
+    /// Telegram will not take it; what it would have said stays, so that it can be read.
+    pub fn slip_failed(&mut self, id: SlipId, reason: &str) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET state = ?, reason = ?, changed_at = unixepoch() WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute(params![SlipState::Failed.number(), reason, id.0])?;
+        Ok(())
+    }
+
+    /// A group has become another chat.
+    pub fn slips_moved(&mut self, from: ChatId, to: ChatId) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET chat = ?, message = NULL, reply_to = NULL WHERE chat = ? AND state < 9";
+        self.connection.prepare_cached(sql)?.execute([to.0, from.0])?;
+        Ok(())
+    }
+
+    fn empty_settled(&mut self, id: SlipId) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET content = '{\"text\":\"\"}' WHERE id = ? AND state = ?";
+        self.connection.prepare_cached(sql)?.execute([id.0, SlipState::Settled.number()])?;
+        Ok(())
+    }
+}
+
+fn slip_of(row: &Row<'_>) -> Result<Slip, JournalError> {
+    Ok(Slip {
+        id: SlipId(row.get(0)?),
+        chat: ChatId(row.get(1)?),
+        topic: row.get::<_, Option<i64>>(2)?.map(TopicId),
+        reply_to: row.get::<_, Option<i64>>(3)?.map(MessageId),
+        prompt: row.get::<_, Option<i64>>(4)?.map(PromptId),
+        kind: Kind::of(row.get(5)?),
+        silent: row.get(6)?,
+        replaces: row.get::<_, Option<i64>>(7)?.map(SlipId),
+        state: SlipState::of(row.get(8)?),
+        message: row.get::<_, Option<i64>>(9)?.map(MessageId),
+        doubtful: row.get(10)?,
+        content: serde_json::from_str(&row.get::<_, String>(11)?)?,
+        reason: row.get(12)?,
+    })
+}

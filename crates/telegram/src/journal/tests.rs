@@ -1,0 +1,1 @@
+//! What the journal keeps, also through a crash.

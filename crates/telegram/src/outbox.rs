@@ -1,1 +1,0 @@
-//! Delivering messages: each chat at its own pace, in an order that keeps answers first, until they have arrived.

@@ -1,0 +1,40 @@
+//! Markdown as Telegram takes it: text with entities, within the limits, the footer always whole.
+//!
+//! Entities need no escaping, so what is counted is what is sent: limits are applied after rendering. A cut through a
+//! code block or a link gives both sides their own entity, which is what closing and opening a fence again amounts to.
+
+mod fit;
+mod render;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::Entity;
+
+pub use fit::{Overflow, page, pages};
+pub use folkmoot_engines::progress::markdown::Message;
+pub use render::render;
+
+/// The longest message, in Unicode scalar values.
+pub const MOST_TEXT: usize = 4096;
+/// Further entities are ignored by the server.
+pub const MOST_ENTITIES: usize = 100;
+
+/// A message as the Bot API takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rendered {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entities: Vec<Entity>,
+}
+
+/// A text as it is, without any look, cut if need be.
+pub fn plain(text: &str) -> Rendered {
+    fit::cut(Rendered { text: text.trim().to_owned(), entities: Vec::new() }, MOST_TEXT)
+}
+
+/// The length in UTF-16 units, in which entities count.
+pub fn utf16(text: &str) -> usize {
+    text.chars().map(char::len_utf16).sum()
+}
