@@ -154,11 +154,21 @@ pub fn own(state: &State, actor: Actor, owner: MemberId) -> Result<&Arc<Member>,
     if member.id == owner { Ok(member) } else { Err(refusal::NOT_AUTHORIZED) }
 }
 
+/// Who may use pools: the members of the workspace that the pools' agents are guests of.
+pub fn pool_user(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {
+    let member = member(state, actor)?;
+    if oldest_workspace(state) == Some(member.workspace) { Ok(member) } else { Err(refusal::POOLS_ELSEWHERE) }
+}
+
+/// Where the people of this machine are: whoever set the hub up owns it.
+pub fn oldest_workspace(state: &State) -> Option<WorkspaceId> {
+    state.workspaces().map(|workspace| workspace.id).min()
+}
+
 /// Who runs the hub: an owner or admin of its first workspace. Where anybody may register, everybody owns some
 /// workspace, and that alone must not let them fill the operator's disk.
 pub fn operator(state: &State, actor: Actor) -> Result<(), Refusal> {
     let own = member(state, actor)?.workspace;
     admin(state, actor, own)?;
-    let first = state.workspaces().map(|workspace| workspace.id).min();
-    if first == Some(own) { Ok(()) } else { Err(refusal::NOT_THE_OPERATOR) }
+    if oldest_workspace(state) == Some(own) { Ok(()) } else { Err(refusal::NOT_THE_OPERATOR) }
 }

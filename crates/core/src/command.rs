@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use crate::Millis;
 use crate::ids::*;
 use crate::model::*;
+use crate::pools::{Lease, Place, PoolLink};
 
 #[derive(Clone, Debug)]
 pub enum Command {
@@ -249,6 +250,38 @@ pub enum Command {
         secret_hash: KeyHash,
         content: String,
     },
+
+    // Pools of worker agents
+    /// The session at a place, given to `agent` when nobody holds it yet.
+    TakeLease {
+        place: Place,
+        agent: String,
+    },
+    /// An agent says that it serves a place; the hub itself asks, for the agent has no account.
+    ClaimLease {
+        place: Place,
+        agent: String,
+    },
+    /// Frees a place; with `holder`, only if that agent holds it, which is how the hub itself asks for an agent.
+    ReleaseLease {
+        place: Place,
+        holder: Option<String>,
+    },
+    /// An agent is lost: what it holds passes to its successor, where the kind of the session allows it, or is freed.
+    /// Only the hub itself asks for this.
+    LoseAgent {
+        agent: String,
+        successor: Option<String>,
+    },
+    /// From now on a channel commands the pool session of a voice channel.
+    LinkPool {
+        channel: ChannelId,
+        guild: String,
+        voice_channel: String,
+    },
+    UnlinkPool {
+        channel: ChannelId,
+    },
 }
 
 /// Who may create an account of their own.
@@ -424,6 +457,12 @@ pub enum Reply {
     File(File),
     Webhook(Webhook),
     Token(Token),
+    /// `created` when it was free before, or passed to another agent.
+    Lease {
+        lease: Lease,
+        created: bool,
+    },
+    PoolLink(PoolLink),
 }
 
 /// Whether a held draft still fits the conversation.

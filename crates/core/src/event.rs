@@ -272,7 +272,10 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         | Record::Pin(_)
         | Record::Edit(_)
         | Record::Memory(_)
-        | Record::Token(_) => Audience::Nobody,
+        | Record::Token(_)
+        | Record::Lease(_)
+        | Record::Fence(_)
+        | Record::PoolLink(_) => Audience::Nobody,
     }
 }
 

@@ -79,6 +79,9 @@ ids! {
     ItemId "item";
     MemoryId "memo";
     TokenId "tok";
+    LeaseId "lease";
+    FenceId "fence";
+    PoolLinkId "plink";
 }
 
 /// One connection of one process; never stored, never on the wire.

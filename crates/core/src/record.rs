@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::ids::*;
 use crate::model::*;
+use crate::pools::{Fence, Lease, PoolLink};
 
 macro_rules! records {
     ($($name:ident($body:ty, $id:ty) $number:literal;)*) => {
@@ -77,6 +78,9 @@ records! {
     Item(Item, ItemId) 15;
     Memory(Memory, MemoryId) 16;
     Token(Token, TokenId) 17;
+    Lease(Lease, LeaseId) 40;
+    Fence(Fence, FenceId) 41;
+    PoolLink(PoolLink, PoolLinkId) 42;
 }
 
 /// A type that is kept as a record.
@@ -105,6 +109,7 @@ impl Kind {
     /// The kinds that a hub keeps in memory from its start; all others are read when they are needed.
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Workspace | Self::Member | Self::Channel | Self::Membership | Self::Webhook | Self::Token)
+            || matches!(self, Self::Lease | Self::Fence | Self::PoolLink)
     }
 
     pub fn from_number(number: u8) -> Option<Self> {
@@ -182,6 +187,8 @@ impl Record {
                 ..Keys::default()
             },
             Self::Token(token) => Keys { workspace: Some(token.workspace.0), ..Keys::default() },
+            Self::Lease(_) | Self::Fence(_) => Keys::default(),
+            Self::PoolLink(link) => Keys { scope: Some(link.channel.0), ..Keys::default() },
         }
     }
 }

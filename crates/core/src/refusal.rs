@@ -123,6 +123,11 @@ catalogue! {
     WEBHOOK_NOT_FOUND NotFound "webhook not found";
     ITEM_NOT_FOUND NotFound "item not found";
     MEMORY_NOT_FOUND NotFound "memory not found";
+    POOLS_ELSEWHERE Forbidden "pools serve the members of the hub's first workspace";
+    AGENT_BUSY Conflict "the agent holds another session";
+    LEASE_HELD Conflict "another agent holds this session";
+    LEASE_NOT_FOUND NotFound "there is no such session";
+    POOL_LINK_NOT_FOUND NotFound "the channel is not linked to a pool";
     NAME_TAKEN Conflict "this name is taken in the workspace (names do not differ by case)";
     EMAIL_EXISTS EmailExists "an account with this email exists";
     PASSWORD_TOO_SHORT BadRequest "password is too short (at least 8 characters)";

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::ids::*;
 use crate::model::*;
+use crate::pools;
 use crate::record::Record;
 use crate::{Event, Millis};
 
@@ -25,6 +26,7 @@ pub struct State {
     webhooks: HashMap<WebhookId, Webhook>,
     tokens: HashMap<TokenId, Token>,
     revoked: HashMap<String, Millis>,
+    pools: pools::Table,
     presence: HashMap<MemberId, Attendance>,
     daemons: HashMap<ConnectionId, Daemon>,
     carried: HashMap<MemberId, ConnectionId>,
@@ -163,6 +165,11 @@ impl State {
                 && self.member(token.made_by).is_some()
                 && matches!(&token.purpose, TokenPurpose::Provision(known) if known == hash)
         })
+    }
+
+    /// Who holds which pool session, and which channels command a pool.
+    pub fn pools(&self) -> &pools::Table {
+        &self.pools
     }
 
     pub fn expired_tokens(&self, now: Millis) -> Vec<Token> {
@@ -304,7 +311,7 @@ impl State {
                 }
                 self.tokens.insert(token.id, token.clone());
             }
-            _ => {}
+            other => self.pools.put(other),
         }
     }
 
@@ -324,7 +331,7 @@ impl State {
                     self.revoked.remove(jti);
                 }
             }
-            _ => {}
+            other => self.pools.remove(other),
         }
     }
 
@@ -486,6 +493,6 @@ impl State {
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
         let people = (sorted(&self.members), names, emails, keys, tokens, revoked);
-        (workspaces, people, rooms, rooms_of, directs, webhooks)
+        (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone())
     }
 }

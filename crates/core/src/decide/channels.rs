@@ -105,6 +105,7 @@ pub fn delete(context: &mut Context<'_>, actor: Actor, id: ChannelId) -> Outcome
     let room = access::room_to_manage(context.state, actor, id)?;
     let webhooks = context.state.webhooks_in(room.channel.workspace).filter(|webhook| webhook.channel == id);
     let mut events: Vec<_> = webhooks.map(|webhook| Event::Removed(webhook.clone().into())).collect();
+    events.extend(context.state.pools().link(id).map(|link| Event::Removed(link.clone().into())));
     // The channel's end is told while its people are still in it.
     events.push(Event::Removed(room.channel.clone().into()));
     events.extend(room.members.values().cloned().map(Event::Left));

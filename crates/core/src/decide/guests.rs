@@ -7,14 +7,13 @@ use crate::command::{AnswerAsGuest, Reply, Send, WelcomeGuest};
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
-use crate::state::State;
 use crate::{Actor, access};
 
 pub fn welcome(context: &mut Context<'_>, actor: Actor, welcome: WelcomeGuest) -> Outcome {
     access::hub(actor)?;
     let WelcomeGuest { door, key, name, role_card } = welcome;
     let guest = Guest { door, key };
-    let workspace = oldest_workspace(context.state)
+    let workspace = access::oldest_workspace(context.state)
         .ok_or_else(|| Refusal::unavailable("nobody has an account here yet, so nobody can take in a guest"))?;
     if let Some(known) = context.state.members_of(workspace).find(|member| member.guest.as_ref() == Some(&guest)) {
         return Ok(welcome_back(known, role_card));
@@ -32,11 +31,6 @@ fn welcome_back(known: &Arc<Member>, role_card: RoleCard) -> Decision {
     }
     let member = Member { role_card: Some(role_card), ..(**known).clone() };
     Decision::saved(Reply::Member(Arc::new(member.clone())), member)
-}
-
-/// Where the people of this machine are: whoever set the hub up owns it.
-fn oldest_workspace(state: &State) -> Option<WorkspaceId> {
-    state.workspaces().map(|workspace| workspace.id).min()
 }
 
 fn first_free_name(context: &Context<'_>, workspace: WorkspaceId, wanted: &str) -> Result<String, Refusal> {

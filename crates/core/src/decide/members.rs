@@ -132,6 +132,7 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
     let mut events = Vec::new();
     for room in context.state.channels_in(id) {
         events.extend(room.members.values().cloned().map(Event::Left));
+        events.extend(context.state.pools().link(room.channel.id).map(|link| Event::Removed(link.clone().into())));
         events.push(Event::Removed(room.channel.clone().into()));
     }
     events.extend(context.state.webhooks_in(id).map(|webhook| Event::Removed(webhook.clone().into())));

@@ -14,6 +14,7 @@ mod guests;
 mod inbox;
 mod members;
 mod messages;
+mod pools;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -171,6 +172,15 @@ pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outc
         }
         Command::RemoveWebhook { webhook } => files::remove_webhook(context, actor, webhook),
         Command::PostToWebhook { webhook, secret_hash, content } => files::post(context, webhook, secret_hash, content),
+
+        Command::TakeLease { place, agent } => pools::take(context, actor, place, agent),
+        Command::ClaimLease { place, agent } => pools::claim(context, actor, place, agent),
+        Command::ReleaseLease { place, holder } => pools::release(context, actor, &place, holder.as_deref()),
+        Command::LoseAgent { agent, successor } => pools::lose(context, actor, &agent, successor),
+        Command::LinkPool { channel, guild, voice_channel } => {
+            pools::link(context, actor, channel, &guild, &voice_channel)
+        }
+        Command::UnlinkPool { channel } => pools::unlink(context, actor, channel),
     }
 }
 

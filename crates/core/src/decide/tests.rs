@@ -14,6 +14,7 @@ mod guests;
 mod inbox;
 mod members;
 mod messages;
+mod pools;
 mod presence;
 mod registration;
 mod tasks;

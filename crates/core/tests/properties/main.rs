@@ -1,6 +1,7 @@
 //! What must hold whatever is asked of the rules: random commands over random worlds.
 
 mod ids;
+mod leases;
 mod replay;
 mod strangers;
 

@@ -111,6 +111,9 @@ fn id_of(record: &Record) -> String {
         Record::Item(it) => it.id.to_string(),
         Record::Memory(it) => it.id.to_string(),
         Record::Token(it) => it.id.to_string(),
+        Record::Lease(it) => it.id.to_string(),
+        Record::Fence(it) => it.id.to_string(),
+        Record::PoolLink(it) => it.id.to_string(),
     }
 }
 

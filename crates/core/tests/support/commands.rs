@@ -9,13 +9,14 @@ use super::domain::Millis;
 use super::domain::command::*;
 use super::domain::ids::*;
 use super::domain::model::*;
+use super::domain::pools::{Place, SessionKind};
 use super::pool::Pool;
 use super::world::{key, new_file, new_member};
 
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 68;
+pub const KINDS: u16 = 74;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -66,6 +67,7 @@ impl Pool {
             kind @ 60..65 => self.keeping(kind, dice),
             65 => Command::CreateWorkspace { name: self.name(dice) },
             kind @ 66..68 => self.guest(kind, dice),
+            kind @ 68..74 => self.pools(kind, dice),
             _ => self.send(dice),
         }
     }
@@ -336,6 +338,25 @@ impl Pool {
         }
     }
 
+    fn pools(&self, kind: u16, dice: &mut Dice) -> Command {
+        let named = |dice: &mut Dice, what: &str| format!("{}{what}{}", self.mark, dice.roll(3));
+        let place = Place {
+            guild: named(dice, "guild"),
+            voice_channel: named(dice, "voice"),
+            kind: dice.pick(&[SessionKind::Music, SessionKind::Assistant]),
+        };
+        let agent = named(dice, "agent");
+        let channel = dice.pick(&self.channels);
+        match kind {
+            68 => Command::TakeLease { place, agent },
+            69 => Command::ClaimLease { place, agent },
+            70 => Command::ReleaseLease { place, holder: dice.coin().then_some(agent) },
+            71 => Command::LoseAgent { agent, successor: dice.coin().then(|| named(dice, "agent")) },
+            72 => Command::LinkPool { channel, guild: place.guild, voice_channel: place.voice_channel },
+            _ => Command::UnlinkPool { channel },
+        }
+    }
+
     fn text(&self, dice: &mut Dice) -> String {
         let mark = self.mark;
         match dice.roll(20) {
@@ -452,5 +473,11 @@ pub fn number(command: &Command) -> u16 {
         Command::CreateWorkspace { .. } => 65,
         Command::WelcomeGuest(_) => 66,
         Command::AnswerAsGuest(_) => 67,
+        Command::TakeLease { .. } => 68,
+        Command::ClaimLease { .. } => 69,
+        Command::ReleaseLease { .. } => 70,
+        Command::LoseAgent { .. } => 71,
+        Command::LinkPool { .. } => 72,
+        Command::UnlinkPool { .. } => 73,
     }
 }

@@ -87,6 +87,7 @@ impl Pool {
             Record::Pin(pin) => self.pins.push(pin.id),
             Record::Item(item) => self.items.push(item.id),
             Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) => {}
+            Record::Lease(_) | Record::Fence(_) | Record::PoolLink(_) => {}
         }
     }
 

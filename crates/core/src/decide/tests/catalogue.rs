@@ -21,6 +21,7 @@ const TESTS: &[&str] = &[
     include_str!("inbox.rs"),
     include_str!("members.rs"),
     include_str!("messages.rs"),
+    include_str!("pools.rs"),
     include_str!("registration.rs"),
     include_str!("tasks.rs"),
     include_str!("threads.rs"),

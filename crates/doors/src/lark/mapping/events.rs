@@ -188,7 +188,10 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         | Record::Edit(_)
         | Record::Item(_)
         | Record::Memory(_)
-        | Record::Token(_) => return None,
+        | Record::Token(_)
+        | Record::Lease(_)
+        | Record::Fence(_)
+        | Record::PoolLink(_) => return None,
     })
 }
 

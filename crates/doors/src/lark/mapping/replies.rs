@@ -67,7 +67,9 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::Call(_)
         | Reply::File(_)
         | Reply::Webhook(_)
-        | Reply::Token(_) => return None,
+        | Reply::Token(_)
+        | Reply::Lease { .. }
+        | Reply::PoolLink(_) => return None,
     })
 }
 
