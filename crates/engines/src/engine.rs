@@ -29,6 +29,11 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// The key of its configuration that says how long it thinks; `None`: it cannot be told.
+    fn reasoning_key(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether it is a program at all; the script engine is not.
     fn needs_program(&self) -> bool {
         true

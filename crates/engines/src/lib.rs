@@ -24,6 +24,7 @@ pub mod run;
 mod warm;
 
 pub mod availability;
+pub mod desk;
 pub mod progress;
 pub mod router;
 pub mod scheduler;

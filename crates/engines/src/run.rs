@@ -32,6 +32,10 @@ pub struct Request {
     pub resume: Option<ResumeToken>,
     pub folder: PathBuf,
     pub mode: Mode,
+    /// Another model than the configured one.
+    pub model: Option<String>,
+    /// How long the engine should think, in its own words; ignored where it has none.
+    pub reasoning: Option<String>,
 }
 
 /// What runs share: settings, locks, and processes that are kept warm.
@@ -215,9 +219,8 @@ impl Driver {
 
     /// Takes a process that waits in this thread, or starts one.
     fn begin(&mut self) -> Result<Live, EngineError> {
-        let id = self.engine.id();
         let prompt = self.shared.codecs.strip_resume_lines(&self.request.prompt);
-        let settings = self.shared.settings.get(id.as_str()).cloned().unwrap_or_default();
+        let settings = self.settings();
         let waiting = match &self.request.resume {
             Some(token) if self.request.mode == Mode::Warm => self.shared.warm.take(&token.thread_key()),
             _ => None,
@@ -245,6 +248,18 @@ impl Driver {
         live.dialog.prompt(&prompt, &mut out);
         live.first = Some(out);
         Ok(live)
+    }
+
+    /// The configured settings with what this request wants otherwise.
+    fn settings(&self) -> Settings {
+        let mut settings = self.shared.settings.get(self.engine.id().as_str()).cloned().unwrap_or_default();
+        if let Some(model) = &self.request.model {
+            settings.model.clone_from(model);
+        }
+        if let (Some(level), Some(key)) = (&self.request.reasoning, self.engine.reasoning_key()) {
+            settings.own.insert(key.to_owned(), Value::String(level.clone()));
+        }
+        settings
     }
 
     /// Reads until `completed` was said.

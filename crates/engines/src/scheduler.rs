@@ -66,6 +66,11 @@ pub struct JobContext<J> {
 }
 
 impl<J: Send + 'static> JobContext<J> {
+    /// The scheduler that runs this job.
+    pub fn scheduler(&self) -> Scheduler<J> {
+        Scheduler { shared: Arc::clone(&self.shared) }
+    }
+
     /// A new thread has got its token: from now on this job is the one in flight there, and others wait for it.
     pub fn bind(&self, token: &ResumeToken) {
         let lane = Lane::Thread(token.thread_key());
@@ -114,6 +119,13 @@ impl<J: Clone + Send + 'static> Scheduler<J> {
         }
         hire(&self.shared, &mut state);
         id
+    }
+
+    /// Whether a job that is added now would have to wait for others.
+    pub fn is_busy(&self, resume: Option<&ResumeToken>) -> bool {
+        let state = self.shared.state.lock();
+        let lane = resume.map(|token| Lane::Thread(token.thread_key()));
+        state.workers >= self.shared.most_workers || lane.is_some_and(|lane| state.lanes.contains_key(&lane))
     }
 
     /// The jobs that wait, in the order in which they came, with their threads.

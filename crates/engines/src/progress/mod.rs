@@ -47,6 +47,7 @@ pub enum Label {
     Done,
     Error,
     Cancelled,
+    Stopped,
 }
 
 impl Label {
@@ -59,6 +60,7 @@ impl Label {
             Self::Done => "done",
             Self::Error => "error",
             Self::Cancelled => "cancelled",
+            Self::Stopped => "stopped",
         }
     }
 }
@@ -163,6 +165,11 @@ impl Progress {
 
     pub fn set_queued(&mut self) {
         self.label = Label::Queued;
+    }
+
+    /// Whoever drives the run went away; nobody cancelled it.
+    pub fn set_stopped(&mut self) {
+        self.label = Label::Stopped;
     }
 
     pub fn label(&self) -> Label {

@@ -48,7 +48,13 @@ impl Stage {
     }
 
     pub fn run_in(&self, mode: Mode, prompt: &str, resume: Option<ResumeToken>) -> Run {
-        let request = Request { prompt: prompt.to_owned(), resume, folder: self.folder.path().to_owned(), mode };
+        let request = Request {
+            prompt: prompt.to_owned(),
+            resume,
+            folder: self.folder.path().to_owned(),
+            mode,
+            ..Request::default()
+        };
         self.runner.run(self.engine, request)
     }
 

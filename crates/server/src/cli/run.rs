@@ -83,7 +83,7 @@ async fn follow(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let folder = folder(args.cwd.as_ref())?;
     let attended = !from_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && !args.json;
     let mode = mode(engine, &own, &args, attended).await?;
-    let run = runner.run(engine, Request { prompt, resume, folder, mode });
+    let run = runner.run(engine, Request { prompt, resume, folder, mode, ..Request::default() });
     let listens = mode == Mode::Warm && !from_input && (attended || args.json);
     Session::new(engine, run, args.json, listens, attended)?.follow().await
 }

@@ -43,6 +43,10 @@ impl Engine for Claude {
         ]
     }
 
+    fn reasoning_key(&self) -> Option<&'static str> {
+        Some("effort")
+    }
+
     fn warm_probe(&self) -> Option<WarmProbe> {
         Some(WarmProbe { args: &["--help"], says: "--input-format" })
     }

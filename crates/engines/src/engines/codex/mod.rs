@@ -39,6 +39,10 @@ impl Engine for Codex {
         ]
     }
 
+    fn reasoning_key(&self) -> Option<&'static str> {
+        Some("reasoning_effort")
+    }
+
     fn warm_probe(&self) -> Option<WarmProbe> {
         Some(WarmProbe { args: &["app-server", "--help"], says: "app-server" })
     }

@@ -51,6 +51,10 @@ impl Engine for Opencode {
         ]
     }
 
+    fn reasoning_key(&self) -> Option<&'static str> {
+        Some("variant")
+    }
+
     fn warm_probe(&self) -> Option<WarmProbe> {
         Some(WarmProbe { args: &["serve", "--help"], says: "--hostname" })
     }

@@ -36,6 +36,10 @@ impl Engine for Pi {
         ]
     }
 
+    fn reasoning_key(&self) -> Option<&'static str> {
+        Some("thinking")
+    }
+
     fn warm_probe(&self) -> Option<WarmProbe> {
         Some(WarmProbe { args: &["--help"], says: "rpc" })
     }
