@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn what_is_no_directive_is_the_prompt_as_it_was_written() {
-        for text in ["  indented\n\ttext ", "/etc/hosts is broken", "/unknown x", "/claude@otherbot x", "@ x", "@-x y"] {
+        for text in ["  indented\n\ttext ", "/etc/hosts is broken", "/unknown x", "/claude@otherbot x", "@ x", "@-x y"]
+        {
             assert_eq!(read(text), (None, None, None, text.to_owned()), "{text}");
         }
     }

@@ -7,3 +7,12 @@ pub mod api;
 pub mod journal;
 pub mod outbox;
 pub mod text;
+
+pub mod context;
+pub mod directives;
+pub mod joining;
+pub mod lock;
+pub mod menu;
+pub mod permission;
+pub mod piece;
+pub mod worktree;

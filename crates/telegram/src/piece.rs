@@ -49,10 +49,9 @@ impl Piece {
         if text.trim().is_empty() && file.is_none() {
             return None;
         }
-        let reply = message.replied_to().map(|target| Reply {
-            message: target.message_id,
-            text: target.words().unwrap_or_default().to_owned(),
-        });
+        let reply = message
+            .replied_to()
+            .map(|target| Reply { message: target.message_id, text: target.words().unwrap_or_default().to_owned() });
         Some(Self {
             message: message.message_id,
             text,
@@ -148,7 +147,8 @@ mod tests {
 
     #[test]
     fn of_a_photo_the_largest_size_is_taken_and_files_have_names() {
-        let sizes = json!({"photo": [{"file_id": "s", "width": 90}, {"file_id": "l", "width": 1280}], "caption": "look"});
+        let sizes =
+            json!({"photo": [{"file_id": "s", "width": 90}, {"file_id": "l", "width": 1280}], "caption": "look"});
         let photo = piece(sizes).unwrap();
         assert_eq!((photo.text.as_str(), photo.file.unwrap().id.as_str()), ("look", "l"));
         let named = piece(json!({"document": {"file_id": "d", "file_name": "a.txt"}})).unwrap().file.unwrap();
