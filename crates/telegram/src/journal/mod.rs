@@ -26,7 +26,7 @@ use crate::api::UpdateId;
 pub use cards::{Card, CardId, CardState, NewCard};
 pub use prompts::{NewPrompt, Prompt, PromptId, PromptState};
 pub use settings::{Preference, Scope};
-pub use slips::{Content, Draft, Kind, Slip, SlipId, SlipState};
+pub use slips::{Content, Draft, Floors, Kind, Slip, SlipId, SlipState};
 
 /// The file's name in the data folder.
 pub const FILE: &str = "telegram.db";
@@ -40,10 +40,12 @@ const BATCH: usize = 64;
 pub enum Order {
     /// A message is to be sent.
     Post(Slip),
-    /// A message has to say something else; `lasting` when that is stored and must arrive.
-    Revise { slip: SlipId, content: Content, lasting: bool },
+    /// A message has new words, which are stored and must arrive.
+    Revise(Slip),
+    /// A message may show something else meanwhile; this is not stored and not owed.
+    Show { slip: SlipId, content: Content },
     /// A message is to go away.
-    Remove(SlipId),
+    Remove(Slip),
 }
 
 /// What the outbox works off.
@@ -121,9 +123,10 @@ impl Journal {
         receiver.await.unwrap_or(Err(JournalError::Closed))
     }
 
-    /// Shows something else in a message, as long as nothing newer comes; it is not stored and not owed.
+    /// Shows something else in a [`Kind::Sign`], until something newer comes. It is not stored and not owed: what is
+    /// overtaken before its time has come is never sent, and a restart forgets it.
     pub fn show(&self, slip: SlipId, content: Content) {
-        let _ = self.orders.send(Order::Revise { slip, content, lasting: false });
+        let _ = self.orders.send(Order::Show { slip, content });
     }
 }
 

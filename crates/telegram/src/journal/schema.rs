@@ -46,8 +46,10 @@ CREATE TABLE slips (
     replaces INTEGER,
     state INTEGER NOT NULL,
     message INTEGER,
-    doubtful INTEGER NOT NULL DEFAULT 0,
+    floor_here INTEGER,
+    floor_all INTEGER,
     content TEXT NOT NULL,
+    revision INTEGER NOT NULL DEFAULT 0,
     reason TEXT,
     changed_at INTEGER NOT NULL DEFAULT (unixepoch())
 ) STRICT;

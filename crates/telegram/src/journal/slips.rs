@@ -109,6 +109,15 @@ impl Draft {
     }
 }
 
+/// The highest message numbers that were known before an attempt to send: what arrived has a higher one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Floors {
+    /// In the same chat; supergroups count for themselves.
+    pub here: MessageId,
+    /// In any chat; private chats and small groups share the bot's own count.
+    pub all: MessageId,
+}
+
 /// A message as it is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slip {
@@ -124,14 +133,15 @@ pub struct Slip {
     /// Its number in the chat, once it was sent.
     pub message: Option<MessageId>,
     /// It may have been sent, only nobody knows: the hub ended or the connection broke in between.
-    pub doubtful: bool,
+    pub doubt: Option<Floors>,
     pub content: Content,
+    /// How often what it says was stored anew.
+    pub revision: i64,
     /// Why Telegram would not take it.
     pub reason: Option<String>,
 }
 
-const COLUMNS: &str =
-    "id, chat, topic, reply_to, prompt, kind, silent, replaces, state, message, doubtful, content, reason";
+const COLUMNS: &str = "id, chat, topic, reply_to, prompt, kind, silent, replaces, state, message, floor_here, floor_all, content, revision, reason";
 
 /// What people and the bridge ask for.
 impl Rows<'_> {
@@ -150,21 +160,19 @@ impl Rows<'_> {
             serde_json::to_string(&draft.content)?,
         ])?;
         let id = SlipId(self.connection.last_insert_rowid());
-        if let Some(slip) = self.slip(id)? {
-            self.orders.push(Order::Post(slip));
-        }
+        self.orders.extend(self.slip(id)?.map(Order::Post));
         Ok(id)
     }
 
     /// The last words of a message, stored and delivered like an answer. Nothing happens to one that is gone.
-    pub fn revise(&mut self, id: SlipId, content: Content) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET content = ?, changed_at = unixepoch(),
+    pub fn revise(&mut self, id: SlipId, content: &Content) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET content = ?, revision = revision + 1, changed_at = unixepoch(),
                    state = CASE state WHEN ?4 THEN ?3 ELSE state END WHERE id = ?2 AND state IN (?3, ?4, ?5)";
         let [changed, settled, waiting] =
             [SlipState::Changed, SlipState::Settled, SlipState::Waiting].map(SlipState::number);
-        let values = params![serde_json::to_string(&content)?, id.0, changed, settled, waiting];
+        let values = params![serde_json::to_string(content)?, id.0, changed, settled, waiting];
         if self.connection.prepare_cached(sql)?.execute(values)? == 1 {
-            self.orders.push(Order::Revise { slip: id, content, lasting: true });
+            self.orders.extend(self.slip(id)?.map(Order::Revise));
         }
         Ok(())
     }
@@ -176,7 +184,7 @@ impl Rows<'_> {
         let [leaving, waiting, changed, settled] =
             [SlipState::Leaving, SlipState::Waiting, SlipState::Changed, SlipState::Settled].map(SlipState::number);
         if self.connection.prepare_cached(sql)?.execute([leaving, id.0, waiting, changed, settled])? == 1 {
-            self.orders.push(Order::Remove(id));
+            self.orders.extend(self.slip(id)?.map(Order::Remove));
         }
         Ok(())
     }
@@ -213,64 +221,79 @@ impl Rows<'_> {
 /// What the outbox reports.
 impl Rows<'_> {
     /// What is still to be done, in the order in which it was asked for.
-    pub fn due_slips(&self) -> Result<Vec<Slip>, JournalError> {
+    pub(crate) fn due_slips(&self) -> Result<Vec<Slip>, JournalError> {
         self.slips("state < ?1", [SlipState::Settled.number()])
     }
 
-    /// A message is about to be sent: if nothing more is heard, it may be there.
-    pub fn slip_doubtful(&mut self, id: SlipId, doubtful: bool) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET doubtful = ? WHERE id = ?";
-        self.connection.prepare_cached(sql)?.execute(params![doubtful, id.0])?;
+    /// The highest message number that is known of each chat.
+    pub(crate) fn highest_messages(&self) -> Result<Vec<(ChatId, MessageId)>, JournalError> {
+        let sql = "SELECT chat, max(number) FROM (
+                   SELECT chat, max(coalesce(message, 0), coalesce(reply_to, 0)) AS number FROM slips
+                   UNION ALL SELECT chat, message FROM prompts) GROUP BY chat";
+        self.all(sql, [], |row| Ok((ChatId(row.get(0)?), MessageId(row.get(1)?))))
+    }
+
+    /// A message is about to be sent (if nothing more is heard, it may be there), or turned out not to be there.
+    pub(crate) fn slip_doubtful(&mut self, id: SlipId, floors: Option<Floors>) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET floor_here = ?, floor_all = ? WHERE id = ?";
+        let values = params![floors.map(|floors| floors.here.0), floors.map(|floors| floors.all.0), id.0];
+        self.connection.prepare_cached(sql)?.execute(values)?;
         Ok(())
     }
 
-    /// A message is there. What it says is forgotten, unless that has changed meanwhile.
-    pub fn slip_arrived(&mut self, id: SlipId, message: MessageId, said: &Content) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET message = ?, doubtful = 0, changed_at = unixepoch(),
-                   state = CASE WHEN state <> ?4 THEN state WHEN content = ?3 THEN ?5 ELSE ?6 END WHERE id = ?2";
+    /// A message is there and says what it was to say at that revision; then that need not be kept any longer.
+    pub(crate) fn slip_arrived(&mut self, id: SlipId, message: MessageId, revision: i64) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET message = ?, floor_here = NULL, floor_all = NULL, changed_at = unixepoch(),
+                   state = CASE WHEN state <> ?4 THEN state WHEN revision = ?3 THEN ?5 ELSE ?6 END WHERE id = ?2";
         let [waiting, settled, changed] =
             [SlipState::Waiting, SlipState::Settled, SlipState::Changed].map(SlipState::number);
-        let values = params![message.0, id.0, serde_json::to_string(said)?, waiting, settled, changed];
+        let values = params![message.0, id.0, revision, waiting, settled, changed];
         self.connection.prepare_cached(sql)?.execute(values)?;
         self.empty_settled(id)?;
-        let sql = "SELECT replaces FROM slips WHERE id = ?";
-        let replaced: Option<i64> = self.connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0))?;
-        replaced.map_or(Ok(()), |replaced| self.remove(SlipId(replaced)))
+        let replaced = self.slip(id)?.and_then(|slip| slip.replaces);
+        replaced.map_or(Ok(()), |replaced| self.remove(replaced))
     }
 
-    /// The last words of a message are there, unless they have changed meanwhile.
-    pub fn slip_edited(&mut self, id: SlipId, said: &Content) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET state = ?, changed_at = unixepoch() WHERE id = ? AND state = ? AND content = ?";
+    /// The last words of a message are there, unless there are newer ones.
+    pub(crate) fn slip_edited(&mut self, id: SlipId, revision: i64) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET state = ?, changed_at = unixepoch() WHERE id = ? AND state = ? AND revision = ?";
         let [settled, changed] = [SlipState::Settled, SlipState::Changed].map(SlipState::number);
-        self.connection.prepare_cached(sql)?.execute(params![settled, id.0, changed, serde_json::to_string(said)?])?;
+        self.connection.prepare_cached(sql)?.execute([settled, id.0, changed, revision])?;
         self.empty_settled(id)
     }
 
     /// A message that vanished has to be sent anew.
-    pub fn slip_vanished(&mut self, id: SlipId) -> Result<(), JournalError> {
+    pub(crate) fn slip_vanished(&mut self, id: SlipId) -> Result<(), JournalError> {
         let sql = "UPDATE slips SET state = ?, message = NULL, changed_at = unixepoch() WHERE id = ?";
         self.connection.prepare_cached(sql)?.execute([SlipState::Waiting.number(), id.0])?;
         Ok(())
     }
 
     /// A message is away.
-    pub fn slip_gone(&mut self, id: SlipId) -> Result<(), JournalError> {
+    pub(crate) fn slip_gone(&mut self, id: SlipId) -> Result<(), JournalError> {
         let sql = "UPDATE slips SET state = ?, content = '{\"text\":\"\"}', changed_at = unixepoch() WHERE id = ?";
         self.connection.prepare_cached(sql)?.execute([SlipState::Gone.number(), id.0])?;
         Ok(())
     }
 
     /// Telegram will not take it; what it would have said stays, so that it can be read.
-    pub fn slip_failed(&mut self, id: SlipId, reason: &str) -> Result<(), JournalError> {
+    pub(crate) fn slip_failed(&mut self, id: SlipId, reason: &str) -> Result<(), JournalError> {
         let sql = "UPDATE slips SET state = ?, reason = ?, changed_at = unixepoch() WHERE id = ?";
         self.connection.prepare_cached(sql)?.execute(params![SlipState::Failed.number(), reason, id.0])?;
+        // What it was to replace need not be sent first.
+        let sql = "UPDATE slips SET state = ?, changed_at = unixepoch()
+                   WHERE id = (SELECT replaces FROM slips WHERE id = ?) AND state = ?";
+        let [gone, waiting] = [SlipState::Gone, SlipState::Waiting].map(SlipState::number);
+        self.connection.prepare_cached(sql)?.execute([gone, id.0, waiting])?;
         Ok(())
     }
 
-    /// A group has become another chat.
-    pub fn slips_moved(&mut self, from: ChatId, to: ChatId) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET chat = ?, message = NULL, reply_to = NULL WHERE chat = ? AND state < 9";
-        self.connection.prepare_cached(sql)?.execute([to.0, from.0])?;
+    /// A group has become another chat: what is there cannot be changed any more, what is owed is sent to the new one.
+    pub(crate) fn slips_moved(&mut self, from: ChatId, to: ChatId) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET chat = ?, message = NULL, reply_to = NULL, floor_here = NULL, floor_all = NULL,
+                   state = CASE state WHEN ? THEN ? ELSE ? END WHERE chat = ? AND state < 9";
+        let [leaving, gone, waiting] = [SlipState::Leaving, SlipState::Gone, SlipState::Waiting].map(SlipState::number);
+        self.connection.prepare_cached(sql)?.execute([to.0, leaving, gone, waiting, from.0])?;
         Ok(())
     }
 
@@ -293,8 +316,13 @@ fn slip_of(row: &Row<'_>) -> Result<Slip, JournalError> {
         replaces: row.get::<_, Option<i64>>(7)?.map(SlipId),
         state: SlipState::of(row.get(8)?),
         message: row.get::<_, Option<i64>>(9)?.map(MessageId),
-        doubtful: row.get(10)?,
-        content: serde_json::from_str(&row.get::<_, String>(11)?)?,
-        reason: row.get(12)?,
+        doubt: floors_of(row.get(10)?, row.get(11)?),
+        content: serde_json::from_str(&row.get::<_, String>(12)?)?,
+        revision: row.get(13)?,
+        reason: row.get(14)?,
     })
+}
+
+fn floors_of(here: Option<i64>, all: Option<i64>) -> Option<Floors> {
+    Some(Floors { here: MessageId(here?), all: MessageId(all?) })
 }

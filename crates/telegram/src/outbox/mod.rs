@@ -1,9 +1,31 @@
 //! Delivering messages: each chat at its own pace, in an order that keeps answers first, until they have arrived.
+//!
+//! [`pace`] says how fast, [`item`] what one message needs, [`scheduler`] what is called next and what an answer means;
+//! none of them knows a clock or a socket. The task here asks, calls, stores what came of it, and only then goes on.
+//!
+//! Telegram has no way to send a message at most once. Before each attempt the journal notes that it is made, and which
+//! message numbers were known; when the answer is lost (the connection broke, or the hub was killed), the outbox looks for
+//! the message under the next numbers by editing it to what it says anyway, and sends it again only if it is not found.
 
-use tokio::sync::mpsc;
+mod calls;
+mod item;
+mod pace;
+mod scheduler;
+#[cfg(test)]
+mod tests;
 
-use crate::api::{Bot, ChatId, MessageId};
-use crate::journal::{Journal, JournalError, Orders, SlipId};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
+
+use self::scheduler::{Answer, Call, Report, Scheduler};
+use crate::api::{ApiError, Bot, ChatId, MessageId};
+use crate::journal::{Journal, JournalError, Order, Orders, SlipId};
+
+/// The pause before the journal is tried again when it cannot be written.
+const JOURNAL_PAUSE: Duration = Duration::from_secs(1);
 
 /// What became of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,21 +38,191 @@ pub enum Outcome {
     Moved { from: ChatId, to: ChatId },
 }
 
-/// The task that delivers; it ends when it is dropped.
+/// What the bridge is told; in the order in which it was stored.
+pub type Outcomes = mpsc::UnboundedReceiver<Outcome>;
+
+/// The task that delivers; it ends when this is dropped, and what is not delivered stays stored.
 #[derive(Debug)]
-pub struct Outbox {}
+pub struct Outbox {
+    task: JoinHandle<()>,
+    asks: mpsc::UnboundedSender<Ask>,
+}
+
+/// What the task is asked beside orders.
+#[derive(Debug)]
+enum Ask {
+    /// To say when nothing is owed any more.
+    WhenIdle(oneshot::Sender<()>),
+    /// How many messages are owed.
+    Owed(oneshot::Sender<usize>),
+}
 
 impl Outbox {
-    /// Takes up what was left and begins to deliver. The outcomes come in the order in which they were stored.
+    /// Takes up what was left and begins to deliver. `edit_interval` is the least time between two edits of a message.
     pub async fn start(
-        _bot: Bot,
-        _journal: Journal,
-        _orders: Orders,
-    ) -> Result<(Self, mpsc::UnboundedReceiver<Outcome>), JournalError> {
-        let (_sender, receiver) = mpsc::unbounded_channel();
-        Ok((Self {}, receiver))
+        bot: Bot,
+        journal: Journal,
+        orders: Orders,
+        edit_interval: Duration,
+    ) -> Result<(Self, Outcomes), JournalError> {
+        let (left, highest) = journal.transact(|rows| Ok((rows.due_slips()?, rows.highest_messages()?))).await?;
+        let mut scheduler = Scheduler::new(edit_interval);
+        highest.into_iter().for_each(|(chat, message)| scheduler.seen(chat, message));
+        let (outcomes, receiver) = mpsc::unbounded_channel();
+        let (asks, questions) = mpsc::unbounded_channel();
+        let mut driver = Driver {
+            bot,
+            journal,
+            scheduler,
+            began: Instant::now(),
+            calls: JoinSet::new(),
+            outcomes,
+            idle: Vec::new(),
+        };
+        driver.take_up(left).await;
+        let task = tokio::spawn(driver.run(orders, questions));
+        Ok((Self { task, asks }, receiver))
     }
 
-    /// Delivers what can be delivered at once, for a clean stop; what cannot stays stored.
-    pub async fn drain(&self, _within: std::time::Duration) {}
+    /// Waits until nothing is owed any more, at most that long; for a clean stop. `false` when something is left, which
+    /// stays stored.
+    pub async fn drain(&self, within: Duration) -> bool {
+        let (sender, receiver) = oneshot::channel();
+        let _ = self.asks.send(Ask::WhenIdle(sender));
+        matches!(tokio::time::timeout(within, receiver).await, Ok(Ok(())))
+    }
+
+    /// How many messages wait to be sent, changed for good or removed.
+    pub async fn owed(&self) -> usize {
+        let (sender, receiver) = oneshot::channel();
+        let _ = self.asks.send(Ask::Owed(sender));
+        receiver.await.unwrap_or(0)
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Driver {
+    bot: Bot,
+    journal: Journal,
+    scheduler: Scheduler,
+    began: Instant,
+    calls: JoinSet<(Call, Result<Answer, ApiError>)>,
+    outcomes: mpsc::UnboundedSender<Outcome>,
+    idle: Vec<oneshot::Sender<()>>,
+}
+
+impl Driver {
+    async fn run(mut self, mut orders: Orders, mut questions: mpsc::UnboundedReceiver<Ask>) {
+        loop {
+            self.start_calls();
+            self.tell_idle(&orders);
+            let wake = self.scheduler.wake(self.now()).map(|moment| self.began + moment);
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(order) => self.order(order).await,
+                    None => return,
+                },
+                Some(finished) = self.calls.join_next(), if !self.calls.is_empty() => self.finished(finished).await,
+                Some(question) = questions.recv() => self.answer(question),
+                () = sleep_until(wake) => {}
+            }
+        }
+    }
+
+    fn now(&self) -> pace::Moment {
+        self.began.elapsed()
+    }
+
+    async fn take_up(&mut self, left: Vec<crate::journal::Slip>) {
+        for slip in left {
+            let reports = self.scheduler.take_up(slip, self.now());
+            self.store(reports).await;
+        }
+    }
+
+    fn start_calls(&mut self) {
+        while let Some(call) = self.scheduler.next(self.now()) {
+            let (bot, journal) = (self.bot.clone(), self.journal.clone());
+            self.calls.spawn(async move {
+                let answer = calls::perform(&bot, &journal, &call).await;
+                (call, answer)
+            });
+        }
+    }
+
+    fn tell_idle(&mut self, orders: &Orders) {
+        if !self.idle.is_empty() && orders.is_empty() && self.scheduler.is_idle() {
+            for waiting in self.idle.drain(..) {
+                let _ = waiting.send(());
+            }
+        }
+    }
+
+    fn answer(&mut self, question: Ask) {
+        match question {
+            Ask::WhenIdle(waiting) => self.idle.push(waiting),
+            Ask::Owed(asking) => {
+                let _ = asking.send(self.scheduler.owed());
+            }
+        }
+    }
+
+    async fn order(&mut self, order: Order) {
+        let reports = self.scheduler.order(order, self.now());
+        self.store(reports).await;
+    }
+
+    async fn finished(&mut self, finished: Result<(Call, Result<Answer, ApiError>), tokio::task::JoinError>) {
+        let Ok((call, answer)) = finished else { return };
+        if let Err(error) = &answer {
+            tracing::debug!(chat = call.chat.0, slip = call.slip.0, %error, "a call to Telegram failed");
+        }
+        let reports = self.scheduler.done(&call, answer, self.now(), rand::random());
+        self.store(reports).await;
+    }
+
+    /// Stores what happened, however long that takes, and then tells the bridge.
+    async fn store(&mut self, reports: Vec<Report>) {
+        if reports.is_empty() {
+            return;
+        }
+        loop {
+            let stored = reports.clone();
+            match self.journal.transact(move |rows| calls::store(rows, &stored)).await {
+                Ok(()) => break,
+                Err(JournalError::Closed) => return,
+                Err(error) => {
+                    tracing::error!(%error, "what Telegram answered could not be stored; trying again");
+                    tokio::time::sleep(JOURNAL_PAUSE).await;
+                }
+            }
+        }
+        for outcome in reports.into_iter().filter_map(outcome_of) {
+            if let Outcome::Failed { chat, slip, reason } = &outcome {
+                tracing::warn!(chat = chat.0, slip = slip.0, reason, "a message to Telegram could not be delivered");
+            }
+            let _ = self.outcomes.send(outcome);
+        }
+    }
+}
+
+fn outcome_of(report: Report) -> Option<Outcome> {
+    match report {
+        Report::Arrived { slip, chat, message, .. } => Some(Outcome::Arrived { slip, chat, message }),
+        Report::Failed { slip, chat, reason } => Some(Outcome::Failed { slip, chat, reason }),
+        Report::Moved { from, to } => Some(Outcome::Moved { from, to }),
+        Report::Edited { .. } | Report::NotThere(_) | Report::Vanished(_) | Report::Gone(_) => None,
+    }
+}
+
+async fn sleep_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake).await,
+        None => std::future::pending().await,
+    }
 }

@@ -1,0 +1,251 @@
+//! One message on its way: what is wanted, what is there, and what has to be done about the difference.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use super::pace::{Moment, Weight};
+use super::scheduler::{Action, Call};
+use crate::api::{Keyboard, MessageId};
+use crate::journal::{Content, Floors, Kind, Slip, SlipState};
+use crate::text::{self, Rendered};
+
+/// What is given up to get a message through that Telegram does not like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing.
+    Full,
+    /// The looks.
+    Plain,
+    /// The looks, the buttons, the reply, and all but the beginning.
+    Short,
+}
+
+/// What is left of a text in the last resort, in characters.
+const SHORT: usize = 1000;
+
+impl Stage {
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::Full => Some(Self::Plain),
+            Self::Plain => Some(Self::Short),
+            Self::Short => None,
+        }
+    }
+
+    /// The content as it is sent.
+    pub fn dress(self, content: &Content) -> Cow<'_, Content> {
+        let text = content.rendered.text.trim();
+        // An empty message is refused.
+        let text = if text.is_empty() { "…" } else { text };
+        match self {
+            Self::Full if text.len() == content.rendered.text.len() => Cow::Borrowed(content),
+            Self::Full | Self::Plain => {
+                let rendered = Rendered { text: text.to_owned(), entities: Vec::new() };
+                Cow::Owned(Content { rendered, keyboard: content.keyboard.clone() })
+            }
+            Self::Short => {
+                let short = text.chars().take(SHORT).collect::<String>();
+                Cow::Owned(Content { rendered: text::plain(&short), keyboard: Keyboard::none() })
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// As it is wanted.
+    slip: Slip,
+    /// What stands there, as far as is known.
+    said: Option<Content>,
+    stage: Stage,
+    /// Its last words were stored, or it is about to be replaced: no more progress.
+    closed: bool,
+    /// Another message is to take its place, so it need not be sent.
+    replaced: bool,
+    /// Since when something is due.
+    since: Moment,
+    /// When it was last sent or edited.
+    touched: Option<Moment>,
+}
+
+impl Item {
+    pub fn new(slip: Slip, now: Moment) -> Self {
+        let closed = slip.state == SlipState::Changed;
+        Self { slip, said: None, stage: Stage::Full, closed, replaced: false, since: now, touched: None }
+    }
+
+    pub fn slip(&self) -> &Slip {
+        &self.slip
+    }
+
+    /// What has to be done next, as far as this message is concerned.
+    pub fn due(&self) -> Option<Weight> {
+        match (self.slip.state, self.slip.message) {
+            (SlipState::Waiting | SlipState::Leaving, None) if self.slip.doubt.is_some() => Some(Weight::Find),
+            (SlipState::Waiting, None) if self.replaced => None,
+            (SlipState::Waiting, None) if self.slip.kind == Kind::Sign => Some(Weight::Sign),
+            (SlipState::Waiting, None) => Some(Weight::Send),
+            (SlipState::Leaving, Some(_)) => Some(Weight::Delete),
+            (SlipState::Changed, Some(_)) => Some(Weight::LastWords),
+            (SlipState::Settled, Some(_)) if self.said.as_ref() != Some(&self.slip.content) => Some(Weight::Edit),
+            _ => None,
+        }
+    }
+
+    /// From when on its own rules allow that.
+    pub fn ready_at(&self, weight: Weight, edit_interval: Duration) -> Moment {
+        match (weight, self.touched) {
+            (Weight::Edit, Some(touched)) => touched + edit_interval,
+            _ => Moment::ZERO,
+        }
+    }
+
+    pub fn since(&self) -> Moment {
+        self.since
+    }
+
+    pub fn call(&self, weight: Weight, floors: Floors) -> Option<Call> {
+        let action = match weight {
+            Weight::Sign | Weight::Send => Action::Send {
+                topic: self.slip.topic,
+                reply_to: self.slip.reply_to.filter(|_| self.stage != Stage::Short),
+                silent: self.slip.silent,
+                floors,
+            },
+            Weight::Find => Action::Find(self.slip.doubt?),
+            Weight::LastWords | Weight::Edit => Action::Edit(self.slip.message?),
+            Weight::Delete => Action::Delete(self.slip.message?),
+        };
+        Some(Call {
+            slip: self.slip.id,
+            chat: self.slip.chat,
+            weight,
+            action,
+            content: self.slip.content.clone(),
+            revision: self.slip.revision,
+            stage: self.stage,
+        })
+    }
+
+    /// Something is owed: it has to be sent, changed for good or removed.
+    pub fn is_owed(&self) -> bool {
+        match self.slip.state {
+            SlipState::Waiting => !self.replaced,
+            SlipState::Changed | SlipState::Leaving => true,
+            SlipState::Settled | SlipState::Gone | SlipState::Failed => false,
+        }
+    }
+
+    /// It was to be removed before it was sent.
+    pub fn is_never_to_be_sent(&self) -> bool {
+        self.slip.state == SlipState::Leaving && self.slip.message.is_none() && self.slip.doubt.is_none()
+    }
+
+    /// Nothing more will come; a sign stays, because it shows progress.
+    pub fn is_settled(&self) -> bool {
+        let over = self.closed || self.slip.kind != Kind::Sign;
+        self.slip.state == SlipState::Settled && over && self.due().is_none()
+    }
+
+    pub fn show(&mut self, content: Content, now: Moment) {
+        if self.closed {
+            return;
+        }
+        if self.due().is_none() {
+            self.since = now;
+        }
+        self.slip.content = content;
+    }
+
+    pub fn revise(&mut self, content: Content, revision: i64, now: Moment) {
+        self.slip.content = content;
+        self.slip.revision = revision;
+        self.stage = Stage::Full;
+        self.closed = true;
+        if self.slip.state == SlipState::Settled {
+            self.slip.state = SlipState::Changed;
+            self.since = now;
+        }
+    }
+
+    pub fn remove(&mut self, now: Moment) {
+        self.slip.state = SlipState::Leaving;
+        self.since = now;
+    }
+
+    /// Another message is to take its place.
+    pub fn replace(&mut self) {
+        self.replaced = true;
+        self.stop_progress();
+    }
+
+    /// Shows no more progress: what stands there stays until the last words.
+    pub fn stop_progress(&mut self) {
+        self.closed = true;
+        if let (SlipState::Settled, Some(said)) = (self.slip.state, &self.said) {
+            self.slip.content = said.clone();
+        }
+    }
+
+    pub fn arrived(&mut self, message: MessageId, call: &Call, now: Moment) {
+        self.slip.message = Some(message);
+        self.slip.doubt = None;
+        self.said = Some(call.content.clone());
+        self.touched = Some(now);
+        if self.slip.state == SlipState::Waiting {
+            let newest = self.slip.revision == call.revision;
+            self.slip.state = if newest { SlipState::Settled } else { SlipState::Changed };
+            self.since = now;
+        }
+        if self.replaced {
+            self.stop_progress();
+        }
+    }
+
+    pub fn edited(&mut self, call: &Call, now: Moment) {
+        self.said = Some(call.content.clone());
+        self.touched = Some(now);
+        self.since = now;
+        if self.slip.state == SlipState::Changed && self.slip.revision == call.revision {
+            self.slip.state = SlipState::Settled;
+            self.slip.content = call.content.clone();
+        }
+    }
+
+    pub fn set_doubt(&mut self, floors: Option<Floors>) {
+        self.slip.doubt = floors;
+    }
+
+    /// It is not there any more, but what it has to say is owed.
+    pub fn vanished(&mut self, now: Moment) {
+        self.slip.message = None;
+        self.slip.state = SlipState::Waiting;
+        self.said = None;
+        self.stage = Stage::Full;
+        self.since = now;
+    }
+
+    /// Tries again with less; `false` when nothing is left to give up.
+    pub fn give_up_something(&mut self) -> bool {
+        let next = self.stage.next();
+        self.stage = next.unwrap_or(self.stage);
+        next.is_some()
+    }
+
+    /// Forgets the topic; `false` when there is none.
+    pub fn leave_topic(&mut self) -> bool {
+        self.slip.topic.take().is_some()
+    }
+
+    /// The same, in the chat that took the place of its own; `None` when nothing is owed there.
+    pub fn moved_to(mut self, chat: crate::api::ChatId, now: Moment) -> Option<Self> {
+        if !self.is_owed() || self.slip.state == SlipState::Leaving {
+            return None;
+        }
+        self.slip.chat = chat;
+        self.slip.reply_to = None;
+        self.slip.doubt = None;
+        self.vanished(now);
+        Some(self)
+    }
+}

@@ -1,0 +1,432 @@
+//! What to call next, and what an answer means: the rules of delivery, with time as an argument.
+//!
+//! Per chat at most one call is under way, so that what is said keeps its order. Sends come before deletes, deletes before
+//! edits; edits of one message overwrite each other while they wait. A failure holds up its own chat only.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use folkmoot_peers::backoff::Backoff;
+
+use super::item::{Item, Stage};
+use super::pace::{Moment, Overall, Pace, Weight};
+use crate::api::{ApiError, ChatId, MessageId, TopicId};
+use crate::journal::{Content, Floors, Order, Slip, SlipId};
+
+/// Somewhat longer than asked for, so that two clocks agree that the time is over.
+const PAUSE_MARGIN: Duration = Duration::from_millis(100);
+
+/// One call to make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub slip: SlipId,
+    pub chat: ChatId,
+    pub weight: Weight,
+    pub action: Action,
+    /// What it says, as it is wanted; [`Stage::dress`] makes of it what is sent.
+    pub content: Content,
+    pub revision: i64,
+    pub stage: Stage,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    Send {
+        topic: Option<TopicId>,
+        reply_to: Option<MessageId>,
+        silent: bool,
+        floors: Floors,
+    },
+    /// Looks whether an earlier attempt to send has arrived.
+    Find(Floors),
+    Edit(MessageId),
+    Delete(MessageId),
+}
+
+/// What a call brought.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    Sent(MessageId),
+    Found(Option<MessageId>),
+    Done,
+}
+
+/// What has to be stored, and told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    Arrived {
+        slip: SlipId,
+        chat: ChatId,
+        message: MessageId,
+        revision: i64,
+    },
+    /// The last words are there.
+    Edited {
+        slip: SlipId,
+        revision: i64,
+    },
+    /// An attempt to send certainly had no effect.
+    NotThere(SlipId),
+    /// It is not there any more and has to be sent anew.
+    Vanished(SlipId),
+    Gone(SlipId),
+    Failed {
+        slip: SlipId,
+        chat: ChatId,
+        reason: String,
+    },
+    Moved {
+        from: ChatId,
+        to: ChatId,
+    },
+}
+
+/// All that is to be delivered.
+#[derive(Debug)]
+pub struct Scheduler {
+    lanes: BTreeMap<ChatId, Lane>,
+    /// Where a slip is; chats can move.
+    chats: HashMap<SlipId, ChatId>,
+    highest: HashMap<ChatId, MessageId>,
+    overall: Overall,
+    /// The least time between two edits of one message.
+    edit_interval: Duration,
+}
+
+/// One chat.
+#[derive(Debug)]
+struct Lane {
+    items: BTreeMap<SlipId, Item>,
+    pace: Pace,
+    not_before: Moment,
+    backoff: Backoff,
+    /// The message that a call is under way for.
+    busy: Option<SlipId>,
+}
+
+impl Lane {
+    fn new(chat: ChatId) -> Self {
+        Self {
+            items: BTreeMap::new(),
+            pace: Pace::new(chat.is_group()),
+            not_before: Moment::ZERO,
+            backoff: Backoff::for_reconnecting(),
+            busy: None,
+        }
+    }
+}
+
+/// The best thing to do in a chat, or when there will be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Choice {
+    rank: u8,
+    since: Moment,
+    slip: SlipId,
+    weight: Weight,
+}
+
+impl Scheduler {
+    pub fn new(edit_interval: Duration) -> Self {
+        Self {
+            lanes: BTreeMap::new(),
+            chats: HashMap::new(),
+            highest: HashMap::new(),
+            overall: Overall::default(),
+            edit_interval,
+        }
+    }
+
+    /// Notes a message number of a chat, so that later ones can be told from it.
+    pub fn seen(&mut self, chat: ChatId, message: MessageId) {
+        let highest = self.highest.entry(chat).or_insert(message);
+        *highest = (*highest).max(message);
+    }
+
+    /// Takes up what an earlier life left behind.
+    pub fn take_up(&mut self, slip: Slip, now: Moment) -> Vec<Report> {
+        let id = slip.id;
+        self.post(slip, now);
+        self.settle(id)
+    }
+
+    /// Takes up what is wanted.
+    pub fn order(&mut self, order: Order, now: Moment) -> Vec<Report> {
+        match order {
+            Order::Post(slip) => self.post(slip, now),
+            Order::Revise(slip) => self.revise(slip, now),
+            Order::Show { slip, content } => {
+                if let Some(item) = self.item(slip) {
+                    item.show(content, now);
+                }
+            }
+            Order::Remove(slip) => return self.remove(slip, now),
+        }
+        Vec::new()
+    }
+
+    /// The next call that may be made now; the chat is busy until it is [`done`](Self::done).
+    pub fn next(&mut self, now: Moment) -> Option<Call> {
+        let ready = |(chat, lane): (&ChatId, &Lane)| Some((self.look(lane, now).ok()??, *chat));
+        let (choice, chat) = self.lanes.iter().filter_map(ready).min()?;
+        let floors = self.floors(chat);
+        let lane = self.lanes.get_mut(&chat)?;
+        let call = lane.items.get(&choice.slip)?.call(choice.weight, floors)?;
+        lane.busy = Some(choice.slip);
+        lane.pace.note(choice.weight, now);
+        self.overall.note(now);
+        Some(call)
+    }
+
+    /// When to ask again if nothing else happens before.
+    pub fn wake(&self, now: Moment) -> Option<Moment> {
+        self.lanes.values().filter_map(|lane| self.look(lane, now).err()).min()
+    }
+
+    /// Whether anything is under way or owed; progress that was not shown yet is not owed.
+    pub fn is_idle(&self) -> bool {
+        self.lanes.values().all(|lane| lane.busy.is_none() && lane.items.values().all(|item| !item.is_owed()))
+    }
+
+    /// Messages that wait to be sent, changed for good or removed.
+    pub fn owed(&self) -> usize {
+        self.lanes.values().flat_map(|lane| lane.items.values()).filter(|item| item.is_owed()).count()
+    }
+
+    /// What became of a call; `chance` is a random number from 0 to 1.
+    pub fn done(&mut self, call: &Call, answer: Result<Answer, ApiError>, now: Moment, chance: f64) -> Vec<Report> {
+        let Some(lane) = self.lanes.get_mut(&call.chat) else { return Vec::new() };
+        lane.busy = None;
+        let mut reports = match answer {
+            Ok(answer) => {
+                lane.backoff.reset();
+                self.succeeded(call, answer, now)
+            }
+            Err(ApiError::RateLimited { retry_after }) => {
+                lane.not_before = now + retry_after + PAUSE_MARGIN;
+                self.not_sent(call)
+            }
+            Err(ApiError::Rejected { moved_to: Some(to), .. }) => self.moved(call.chat, to, now),
+            // A token that is refused is mended by people, not by dropping what they wait for.
+            Err(error @ ApiError::Rejected { .. }) if !error.is_unauthorized() => {
+                lane.backoff.reset();
+                self.refused(call, &error, now)
+            }
+            Err(error) => {
+                lane.not_before = now + lane.backoff.next(chance);
+                match error {
+                    ApiError::Unreachable { perhaps_done: true, .. } => self.doubted(call),
+                    _ => self.not_sent(call),
+                }
+            }
+        };
+        reports.extend(self.settle(call.slip));
+        reports
+    }
+
+    /// What can be done now in a chat, or else when.
+    fn look(&self, lane: &Lane, now: Moment) -> Result<Option<Choice>, Moment> {
+        if lane.busy.is_some() {
+            return Ok(None);
+        }
+        let mut best: Option<Choice> = None;
+        let mut later: Option<Moment> = None;
+        for (id, item) in &lane.items {
+            let Some(weight) = item.due() else { continue };
+            let paced = lane.pace.ready_at(weight).max(self.overall.ready_at(weight));
+            let at = paced.max(lane.not_before).max(item.ready_at(weight, self.edit_interval));
+            if at <= now {
+                let choice = Choice { rank: rank(weight), since: item.since(), slip: *id, weight };
+                best = Some(best.map_or(choice, |best| best.min(choice)));
+            } else {
+                later = Some(later.map_or(at, |later| later.min(at)));
+            }
+        }
+        match (best, later) {
+            (None, Some(later)) => Err(later),
+            (best, _) => Ok(best),
+        }
+    }
+
+    fn floors(&self, chat: ChatId) -> Floors {
+        let here = self.highest.get(&chat).copied().unwrap_or(MessageId(0));
+        Floors { here, all: self.highest.values().copied().max().unwrap_or(here) }
+    }
+
+    fn item(&mut self, slip: SlipId) -> Option<&mut Item> {
+        let chat = self.chats.get(&slip)?;
+        self.lanes.get_mut(chat)?.items.get_mut(&slip)
+    }
+
+    fn post(&mut self, slip: Slip, now: Moment) {
+        if let Some(target) = slip.reply_to {
+            self.seen(slip.chat, target);
+        }
+        if let Some(replaced) = slip.replaces.and_then(|replaced| self.item(replaced)) {
+            replaced.replace();
+        }
+        self.put(Item::new(slip, now));
+    }
+
+    fn put(&mut self, item: Item) {
+        let (id, chat) = (item.slip().id, item.slip().chat);
+        self.chats.insert(id, chat);
+        self.lanes.entry(chat).or_insert_with(|| Lane::new(chat)).items.insert(id, item);
+    }
+
+    fn revise(&mut self, slip: Slip, now: Moment) {
+        match self.item(slip.id) {
+            Some(item) => item.revise(slip.content, slip.revision, now),
+            None => self.put(Item::new(slip, now)),
+        }
+    }
+
+    fn remove(&mut self, slip: Slip, now: Moment) -> Vec<Report> {
+        let id = slip.id;
+        match self.item(id) {
+            Some(item) => item.remove(now),
+            None => self.put(Item::new(slip, now)),
+        }
+        self.settle(id)
+    }
+
+    /// Forgets a message that needs nothing more.
+    fn settle(&mut self, id: SlipId) -> Vec<Report> {
+        let Some(lane) = self.chats.get(&id).and_then(|chat| self.lanes.get(chat)) else { return Vec::new() };
+        // What is on its way has to arrive before anything can be said about it.
+        let Some(item) = lane.items.get(&id).filter(|_| lane.busy != Some(id)) else { return Vec::new() };
+        if item.is_never_to_be_sent() {
+            self.forget(id);
+            return vec![Report::Gone(id)];
+        }
+        if item.is_settled() {
+            self.forget(id);
+        }
+        Vec::new()
+    }
+
+    fn forget(&mut self, id: SlipId) -> Option<Item> {
+        let chat = self.chats.remove(&id)?;
+        self.lanes.get_mut(&chat)?.items.remove(&id)
+    }
+
+    fn succeeded(&mut self, call: &Call, answer: Answer, now: Moment) -> Vec<Report> {
+        let Call { slip, chat, revision, .. } = *call;
+        match (answer, &call.action) {
+            (Answer::Sent(message) | Answer::Found(Some(message)), _) => {
+                self.seen(chat, message);
+                if let Some(item) = self.item(slip) {
+                    item.arrived(message, call, now);
+                }
+                vec![Report::Arrived { slip, chat, message, revision }]
+            }
+            (Answer::Found(None), _) => {
+                self.set_doubt(slip, None);
+                vec![Report::NotThere(slip)]
+            }
+            (Answer::Done, Action::Delete(_)) => {
+                self.forget(slip);
+                vec![Report::Gone(slip)]
+            }
+            (Answer::Done, _) => {
+                if let Some(item) = self.item(slip) {
+                    item.edited(call, now);
+                }
+                let owed = call.weight == Weight::LastWords;
+                owed.then_some(Report::Edited { slip, revision }).into_iter().collect()
+            }
+        }
+    }
+
+    fn set_doubt(&mut self, slip: SlipId, floors: Option<Floors>) {
+        if let Some(item) = self.item(slip) {
+            item.set_doubt(floors);
+        }
+    }
+
+    /// The answer was lost: what was sent may be there.
+    fn doubted(&mut self, call: &Call) -> Vec<Report> {
+        if let Action::Send { floors, .. } = call.action {
+            self.set_doubt(call.slip, Some(floors));
+        }
+        Vec::new()
+    }
+
+    /// A call certainly had no effect. (A search that was cut short leaves its doubt.)
+    fn not_sent(&mut self, call: &Call) -> Vec<Report> {
+        match call.action {
+            Action::Send { .. } => vec![Report::NotThere(call.slip)],
+            Action::Find(_) | Action::Edit(_) | Action::Delete(_) => Vec::new(),
+        }
+    }
+
+    fn refused(&mut self, call: &Call, error: &ApiError, now: Moment) -> Vec<Report> {
+        match call.action {
+            Action::Send { .. } => self.send_refused(call, error),
+            Action::Find(_) => self.succeeded(call, Answer::Found(None), now),
+            Action::Edit(_) if error.is_not_modified() => self.succeeded(call, Answer::Done, now),
+            Action::Edit(_) => self.edit_refused(call, error, now),
+            // It is away, or it is too old to be taken away.
+            Action::Delete(_) => self.succeeded(call, Answer::Done, now),
+        }
+    }
+
+    fn send_refused(&mut self, call: &Call, error: &ApiError) -> Vec<Report> {
+        let Some(item) = self.item(call.slip) else { return Vec::new() };
+        let again = error.is_topic_gone() && item.leave_topic();
+        if again || !error.is_chat_gone() && item.give_up_something() {
+            return vec![Report::NotThere(call.slip)];
+        }
+        self.failed(call, error)
+    }
+
+    fn edit_refused(&mut self, call: &Call, error: &ApiError, now: Moment) -> Vec<Report> {
+        let Some(item) = self.item(call.slip) else { return Vec::new() };
+        let hopeless = error.is_chat_gone();
+        if !hopeless && !error.is_message_gone() && item.give_up_something() {
+            return Vec::new();
+        }
+        match call.weight {
+            Weight::LastWords if hopeless => self.failed(call, error),
+            Weight::LastWords => {
+                item.vanished(now);
+                vec![Report::Vanished(call.slip)]
+            }
+            _ => {
+                item.stop_progress();
+                Vec::new()
+            }
+        }
+    }
+
+    fn failed(&mut self, call: &Call, error: &ApiError) -> Vec<Report> {
+        let replaced = self.forget(call.slip).and_then(|item| item.slip().replaces);
+        if let Some(replaced) = replaced
+            && self.item(replaced).is_some_and(|item| item.slip().message.is_none())
+        {
+            self.forget(replaced);
+        }
+        vec![Report::Failed { slip: call.slip, chat: call.chat, reason: error.to_string() }]
+    }
+
+    /// A group became a supergroup: what is owed goes there.
+    fn moved(&mut self, from: ChatId, to: ChatId, now: Moment) -> Vec<Report> {
+        let lane = self.lanes.remove(&from).unwrap_or_else(|| Lane::new(from));
+        for (id, item) in lane.items {
+            self.chats.remove(&id);
+            if let Some(item) = item.moved_to(to, now) {
+                self.put(item);
+            }
+        }
+        vec![Report::Moved { from, to }]
+    }
+}
+
+/// Sends before deletes before edits.
+fn rank(weight: Weight) -> u8 {
+    match weight {
+        Weight::Find | Weight::Sign | Weight::Send => 0,
+        Weight::Delete => 1,
+        Weight::LastWords => 2,
+        Weight::Edit => 3,
+    }
+}

@@ -1,0 +1,1 @@
+//! The rules of delivery, with fake time, and the task against a fake Bot API.
