@@ -1,0 +1,174 @@
+//! What operations may say to the controller besides their answers, and which sessions the agent holds.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+
+use crate::wire::{Event, Kind, MAX_GUILDS, Outgoing};
+
+/// A voice channel of a guild in which the agent works.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Session {
+    pub kind: Kind,
+    pub guild: String,
+    pub voice_channel: String,
+}
+
+impl Session {
+    pub fn new(kind: Kind, guild: &str, voice_channel: &str) -> Self {
+        Self { kind, guild: guild.to_owned(), voice_channel: voice_channel.to_owned() }
+    }
+}
+
+/// The agent as its operations see it. Copies are cheap and talk about the same agent.
+#[derive(Clone)]
+pub struct Context(Arc<Shared>);
+
+struct Shared {
+    agent_id: String,
+    runner_id: String,
+    guilds: watch::Sender<Vec<String>>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// The way out, while there is a connection.
+    out: Option<mpsc::UnboundedSender<Outgoing>>,
+    held: BTreeSet<Session>,
+    /// Said while there was no connection; the next one begins with it.
+    owed: Vec<Event>,
+}
+
+impl Context {
+    pub(crate) fn new(agent_id: &str, runner_id: &str, guilds: Vec<String>) -> Self {
+        Self(Arc::new(Shared {
+            agent_id: agent_id.to_owned(),
+            runner_id: runner_id.to_owned(),
+            guilds: watch::Sender::new(guilds),
+            inner: Mutex::default(),
+        }))
+    }
+
+    pub fn agent_id(&self) -> &str {
+        &self.0.agent_id
+    }
+
+    pub fn guilds(&self) -> Vec<String> {
+        self.0.guilds.borrow().clone()
+    }
+
+    /// Replaces the guilds the agent works in and tells the controller at once.
+    pub fn set_guilds(&self, mut guilds: Vec<String>) {
+        guilds.truncate(MAX_GUILDS);
+        self.0.guilds.send_if_modified(|known| {
+            let changed = *known != guilds;
+            *known = guilds;
+            changed
+        });
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.0.inner.lock().out.is_some()
+    }
+
+    pub fn holds(&self, session: &Session) -> bool {
+        self.0.inner.lock().held.contains(session)
+    }
+
+    /// Takes up a session and tells the controller (`add`); nothing happens when it is held already.
+    pub fn join(&self, session: &Session, owner: Option<&str>) {
+        let mut inner = self.0.inner.lock();
+        if inner.held.insert(session.clone()) {
+            inner.say(self.add(session, owner, Ok(())));
+        }
+    }
+
+    /// Tells the controller that a session could not be taken up.
+    pub fn could_not_join(&self, session: &Session, error: &str) {
+        self.0.inner.lock().say(self.add(session, None, Err(error)));
+    }
+
+    /// Lets go of a session and tells the controller (`released`); nothing happens when it is not held.
+    pub fn release(&self, session: &Session, reason: &str) {
+        let mut inner = self.0.inner.lock();
+        if inner.held.remove(session) {
+            inner.say(self.released(session, reason));
+        }
+    }
+
+    /// Lets go of everything; the last thing an agent says.
+    pub(crate) fn release_all(&self, reason: &str) {
+        let mut inner = self.0.inner.lock();
+        for session in std::mem::take(&mut inner.held) {
+            inner.say(self.released(&session, reason));
+        }
+    }
+
+    /// A connection is there: what was held back goes out through it.
+    pub(crate) fn connected(&self, out: mpsc::UnboundedSender<Outgoing>) {
+        let mut inner = self.0.inner.lock();
+        for event in std::mem::take(&mut inner.owed) {
+            let _ = out.send(Outgoing::Event(event));
+        }
+        inner.out = Some(out);
+    }
+
+    /// The connection is gone; `unsent` did not get out.
+    pub(crate) fn disconnected(&self, unsent: Vec<Outgoing>) {
+        let mut inner = self.0.inner.lock();
+        inner.out = None;
+        let unsent = unsent.into_iter().filter_map(|frame| match frame {
+            Outgoing::Event(event) => Some(event),
+            // Answers belong to the connection that asked, and the rest is said anew on the next one.
+            Outgoing::Hello(_) | Outgoing::Guilds(_) | Outgoing::Resp(_) => None,
+        });
+        inner.owed.extend(unsent);
+    }
+
+    pub(crate) fn runner_id(&self) -> &str {
+        &self.0.runner_id
+    }
+
+    pub(crate) fn watch_guilds(&self) -> watch::Receiver<Vec<String>> {
+        self.0.guilds.subscribe()
+    }
+
+    fn add(&self, session: &Session, owner: Option<&str>, outcome: Result<(), &str>) -> Event {
+        Event::Add {
+            agent_id: self.0.agent_id.clone(),
+            runner_id: self.0.runner_id.clone(),
+            guild_id: session.guild.clone(),
+            voice_channel_id: session.voice_channel.clone(),
+            channel_id: session.voice_channel.clone(),
+            kind: session.kind,
+            owner_user_id: owner.map(str::to_owned),
+            ok: outcome.is_ok(),
+            error: outcome.err().map(str::to_owned),
+        }
+    }
+
+    fn released(&self, session: &Session, reason: &str) -> Event {
+        Event::Released {
+            agent_id: self.0.agent_id.clone(),
+            runner_id: self.0.runner_id.clone(),
+            guild_id: session.guild.clone(),
+            voice_channel_id: session.voice_channel.clone(),
+            reason: reason.to_owned(),
+            kind: session.kind,
+        }
+    }
+}
+
+impl Inner {
+    fn say(&mut self, event: Event) {
+        match &self.out {
+            Some(out) => {
+                let _ = out.send(Outgoing::Event(event));
+            }
+            None => self.owed.push(event),
+        }
+    }
+}
