@@ -20,6 +20,8 @@ mod login;
 mod member;
 mod names;
 mod output;
+mod pool;
+mod pool_agent;
 mod profile;
 mod prompt;
 mod run;
@@ -81,6 +83,9 @@ enum Command {
     Run(run::Args),
     /// List the engines, and say which can be used.
     Engines(engines::Args),
+    /// Run agents for pools, and see and use those that are there.
+    #[command(subcommand)]
+    Pool(pool::Command),
     /// Print the completion script for a shell.
     Completions(completions::Args),
     /// Print the OpenAPI document of the REST surface.
@@ -89,10 +94,11 @@ enum Command {
 }
 
 /// The commands as the help shows them.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
     ("Use a hub", &["login", "member", "channel", "send", "tail"]),
     ("Engines", &["run", "engines"]),
+    ("Pools", &["pool"]),
     ("Other", &["completions"]),
 ];
 
@@ -118,6 +124,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Tail(args) => client::block_on(tail::run(&settings, args)),
         Command::Run(args) => run::run(&settings, args),
         Command::Engines(args) => client::block_on(engines::run(&settings, args)),
+        Command::Pool(command) => pool::run(&settings, command),
         Command::Completions(args) => completions::run(&args),
         Command::Openapi => output::text(&crate::rest::openapi_json()).map(|()| ExitCode::SUCCESS),
     }
