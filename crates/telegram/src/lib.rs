@@ -16,3 +16,7 @@ pub mod menu;
 pub mod permission;
 pub mod piece;
 pub mod worktree;
+
+#[cfg(test)]
+#[path = "../tests/support/fake_api/mod.rs"]
+mod fake_api;

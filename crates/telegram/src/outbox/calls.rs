@@ -1,5 +1,7 @@
 //! Making a call, and storing what came of it.
 
+use std::collections::BTreeSet;
+
 use super::scheduler::{Action, Answer, Call, Report};
 use crate::api::{ApiError, Bot, EditMessageText, MessageId, SendMessage};
 use crate::journal::{Floors, Journal, JournalError, Rows};
@@ -72,8 +74,8 @@ async fn find(bot: &Bot, journal: &Journal, call: &Call, floors: Floors) -> Resu
     Ok(Answer::Found(None))
 }
 
-fn candidates(floors: Floors) -> impl Iterator<Item = i64> {
-    let here = floors.here.0 + 1..=floors.here.0 + SEARCHED;
-    let all = floors.all.0.max(floors.here.0 + SEARCHED) + 1..=floors.all.0 + SEARCHED;
-    here.chain(all)
+/// The numbers above both floors; where nothing was known there is nowhere to look.
+fn candidates(floors: Floors) -> BTreeSet<i64> {
+    let known = [floors.here.0, floors.all.0].into_iter().filter(|floor| *floor > 0);
+    known.flat_map(|floor| floor + 1..=floor + SEARCHED).collect()
 }

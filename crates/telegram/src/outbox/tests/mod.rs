@@ -1,1 +1,3 @@
 //! The rules of delivery, with fake time, and the task against a fake Bot API.
+
+mod delivery;

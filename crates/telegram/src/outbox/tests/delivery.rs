@@ -1,0 +1,291 @@
+//! The task that delivers, against a fake Bot API on loopback, with what can go wrong there.
+
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::api::{Bot, Button, ChatId, Entity, EntityKind, Keyboard, MessageId};
+use crate::fake_api::{FakeApi, Fault, TOKEN};
+use crate::journal::{Content, Draft, Journal, Kind, Slip, SlipId, SlipState};
+use crate::outbox::{Outbox, Outcome, Outcomes};
+use crate::text::{self, Rendered};
+
+const PERSON: i64 = 7;
+const GROUP: i64 = -1_000_000_000_500;
+
+/// A bot with its journal and outbox, and the server it talks to.
+struct Rig {
+    api: FakeApi,
+    folder: TempDir,
+    journal: Journal,
+    outbox: Outbox,
+    outcomes: Outcomes,
+}
+
+impl Rig {
+    async fn start() -> Self {
+        let api = FakeApi::start().await;
+        api.with(|world| {
+            world.add_private(PERSON);
+            world.add_group(GROUP);
+        });
+        Self::start_on(api, tempfile::tempdir().expect("a folder")).await
+    }
+
+    async fn start_on(api: FakeApi, folder: TempDir) -> Self {
+        let bot = Bot::new(&api.base(), TOKEN).expect("a bot");
+        let (journal, orders) = Journal::open(folder.path()).expect("a journal");
+        let interval = Duration::from_millis(50);
+        let (outbox, outcomes) = Outbox::start(bot, journal.clone(), orders, interval).await.expect("an outbox");
+        Self { api, folder, journal, outbox, outcomes }
+    }
+
+    /// As a kill does: nothing is finished, only what is on disk remains.
+    async fn restart(self) -> Self {
+        let Self { api, folder, journal, outbox, .. } = self;
+        drop((outbox, journal));
+        Self::start_on(api, folder).await
+    }
+
+    async fn post(&self, draft: Draft) -> SlipId {
+        self.journal.transact(move |rows| rows.post(&draft)).await.expect("posted")
+    }
+
+    async fn revise(&self, slip: SlipId, text: &str) {
+        let content = says(text);
+        self.journal.transact(move |rows| rows.revise(slip, &content)).await.expect("revised");
+    }
+
+    async fn slip(&self, id: SlipId) -> Slip {
+        self.journal.transact(move |rows| rows.slip(id)).await.expect("read").expect("a slip")
+    }
+
+    /// Waits until a slip has come to an end.
+    async fn outcome(&mut self) -> Outcome {
+        let next = tokio::time::timeout(Duration::from_secs(20), self.outcomes.recv());
+        next.await.expect("an outcome in time").expect("an outcome")
+    }
+
+    async fn drained(&self) {
+        assert!(self.outbox.drain(Duration::from_secs(20)).await, "something is still owed");
+    }
+
+    fn texts(&self, chat: i64) -> Vec<String> {
+        self.api.shown(chat).into_iter().map(|message| message.text).collect()
+    }
+}
+
+fn says(text: &str) -> Content {
+    Content::new(text::plain(text))
+}
+
+fn answer(text: &str) -> Draft {
+    Draft::new(ChatId(PERSON), Kind::Answer, says(text))
+}
+
+fn sign(chat: i64) -> Draft {
+    let cancel = Keyboard::row([Button::new("cancel", "cancel")]);
+    Draft::new(ChatId(chat), Kind::Sign, Content::with_keyboard(text::plain("starting"), cancel))
+}
+
+#[tokio::test]
+async fn a_message_arrives_and_its_number_is_known() {
+    let mut rig = Rig::start().await;
+    let asked = rig.api.say(PERSON, PERSON, "fix it");
+    let draft = Draft { reply_to: Some(MessageId(asked)), silent: true, ..sign(PERSON) };
+    let slip = rig.post(draft).await;
+    let Outcome::Arrived { slip: arrived, message, .. } = rig.outcome().await else { panic!("not arrived") };
+    assert_eq!(arrived, slip);
+    let shown = rig.api.shown(PERSON).remove(0);
+    assert_eq!((shown.id, shown.reply_to, shown.silent), (message.0, Some(asked), true));
+    assert_eq!(shown.buttons(), ["cancel"]);
+    let found = rig.journal.transact(move |rows| rows.slip_at(ChatId(PERSON), message)).await.unwrap();
+    assert_eq!(found.map(|slip| slip.id), Some(slip));
+}
+
+#[tokio::test]
+async fn a_final_answer_replaces_its_progress_message() {
+    let rig = Rig::start().await;
+    let progress = rig.post(sign(PERSON)).await;
+    rig.drained().await;
+    rig.post(Draft { replaces: Some(progress), ..answer("done") }).await;
+    rig.journal.show(progress, says("late progress"));
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["done"]);
+    assert!(rig.api.calls("editMessageText").is_empty(), "nobody edits what is being replaced");
+    assert_eq!(rig.slip(progress).await.state, SlipState::Gone);
+}
+
+#[tokio::test]
+async fn a_502_on_the_final_send_does_not_lose_the_answer() {
+    let rig = Rig::start().await;
+    rig.api.fail_next("sendMessage", Fault::Status(502), 2);
+    rig.post(answer("the answer")).await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["the answer"]);
+    assert_eq!(rig.api.calls("sendMessage").len(), 3);
+}
+
+#[tokio::test]
+async fn a_429_holds_up_its_own_chat_only() {
+    let rig = Rig::start().await;
+    rig.api.fail_next("sendMessage", Fault::too_many(2), 1);
+    rig.post(Draft::new(ChatId(GROUP), Kind::Answer, says("held"))).await;
+    rig.api.wait("the 429", |world| world.calls.iter().any(|call| call.status == 429).then_some(())).await;
+    let began = Instant::now();
+    rig.post(answer("free")).await;
+    rig.api.wait_shown(PERSON, "the other chat's message", |message| message.text == "free").await;
+    assert!(began.elapsed() < Duration::from_secs(1), "it waited {:?}", began.elapsed());
+    rig.drained().await;
+    assert_eq!(rig.texts(GROUP), ["held"]);
+    assert_eq!(rig.api.with(|world| world.pace.violations), 0, "nobody calls during the pause");
+}
+
+#[tokio::test]
+async fn entities_that_are_refused_give_way_to_plain_text() {
+    let rig = Rig::start().await;
+    let entity = Entity { kind: EntityKind::Bold, offset: 0, length: 99, url: None, language: None };
+    let rendered = Rendered { text: "the answer".into(), entities: vec![entity] };
+    rig.post(Draft { content: Content::new(rendered), ..answer("") }).await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["the answer"]);
+}
+
+#[tokio::test]
+async fn what_is_refused_whole_arrives_at_least_in_part() {
+    let rig = Rig::start().await;
+    let rendered = Rendered { text: "x".repeat(5000), entities: Vec::new() };
+    rig.post(Draft { content: Content::new(rendered), ..answer("") }).await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["x".repeat(1000)]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_modified_is_done() {
+    let rig = Rig::start().await;
+    let slip = rig.post(sign(PERSON)).await;
+    rig.drained().await;
+    let same = sign(PERSON).content;
+    rig.journal.transact(move |rows| rows.revise(slip, &same)).await.unwrap();
+    rig.drained().await;
+    assert_eq!(rig.slip(slip).await.state, SlipState::Settled);
+    assert_eq!(rig.api.calls("editMessageText").last().unwrap().status, 400);
+}
+
+#[tokio::test]
+async fn last_words_of_a_message_that_was_deleted_are_sent_anew() {
+    let rig = Rig::start().await;
+    let slip = rig.post(sign(PERSON)).await;
+    rig.drained().await;
+    rig.api.with(|world| world.chat(PERSON).messages.values_mut().for_each(|message| message.deleted = true));
+    rig.revise(slip, "cancelled").await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["cancelled"]);
+}
+
+#[tokio::test]
+async fn a_chat_that_is_gone_fails_visibly_and_holds_up_nobody() {
+    let mut rig = Rig::start().await;
+    rig.api.with(|world| world.chat(GROUP).closed = Some("Forbidden: bot was kicked from the supergroup chat"));
+    let slip = rig.post(Draft::new(ChatId(GROUP), Kind::Answer, says("lost"))).await;
+    let Outcome::Failed { slip: failed, reason, .. } = rig.outcome().await else { panic!("not failed") };
+    assert_eq!(failed, slip);
+    assert!(reason.contains("kicked"), "{reason}");
+    let stored = rig.journal.transact(|rows| rows.failed_slips()).await.unwrap();
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0].content, says("lost"), "what it would have said can still be read");
+    rig.post(answer("here")).await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["here"]);
+}
+
+#[tokio::test]
+async fn a_topic_that_is_gone_does_not_swallow_the_answer() {
+    let rig = Rig::start().await;
+    rig.api.with(|world| world.add_forum(-1_000_000_000_900).id);
+    let draft = Draft::new(ChatId(-1_000_000_000_900), Kind::Answer, says("still here"));
+    rig.post(Draft { topic: Some(crate::api::TopicId(77)), ..draft }).await;
+    rig.drained().await;
+    assert_eq!(rig.texts(-1_000_000_000_900), ["still here"]);
+}
+
+#[tokio::test]
+async fn a_group_that_became_a_supergroup_gets_what_is_owed() {
+    let mut rig = Rig::start().await;
+    rig.api.with(|world| world.add_group(-77).moved_to = Some(GROUP));
+    let slip = rig.post(Draft::new(ChatId(-77), Kind::Answer, says("moved"))).await;
+    assert_eq!(rig.outcome().await, Outcome::Moved { from: ChatId(-77), to: ChatId(GROUP) });
+    rig.drained().await;
+    assert_eq!(rig.texts(GROUP), ["moved"]);
+    assert_eq!(rig.slip(slip).await.chat, ChatId(GROUP));
+}
+
+#[tokio::test]
+async fn what_was_stored_is_delivered_after_a_crash() {
+    let rig = Rig::start().await;
+    rig.api.fail_next("sendMessage", Fault::Hang, 1);
+    rig.post(answer("one")).await;
+    rig.post(answer("two")).await;
+    rig.api.wait("the first attempt", |world| (!world.calls.is_empty()).then_some(())).await;
+    let rig = rig.restart().await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["one", "two"]);
+}
+
+#[tokio::test]
+async fn an_answer_whose_receipt_was_lost_is_not_sent_twice() {
+    for lost_in_a_crash in [false, true] {
+        let mut rig = Rig::start().await;
+        let asked = rig.api.say(PERSON, PERSON, "a question");
+        rig.api.say(PERSON, PERSON, "a message in between");
+        rig.api.fail_next("sendMessage", Fault::BeforeAnswer, 1);
+        let slip = rig.post(Draft { reply_to: Some(MessageId(asked)), ..answer("the answer") }).await;
+        rig.api.wait_shown(PERSON, "the answer", |message| message.text == "the answer").await;
+        if lost_in_a_crash {
+            rig = rig.restart().await;
+        }
+        rig.drained().await;
+        assert_eq!(rig.texts(PERSON), ["the answer"]);
+        assert_eq!(rig.slip(slip).await.state, SlipState::Settled);
+    }
+}
+
+#[tokio::test]
+async fn progress_is_shown_but_only_the_newest() {
+    let rig = Rig::start().await;
+    let slip = rig.post(sign(PERSON)).await;
+    rig.drained().await;
+    (0..50).for_each(|n| rig.journal.show(slip, says(&format!("step {n}"))));
+    let shown = rig.api.wait_shown(PERSON, "the last step", |message| message.text == "step 49").await;
+    assert_eq!(shown.history, ["starting"]);
+    rig.journal.show(slip, says("step 49"));
+    rig.revise(slip, "cancelled").await;
+    rig.drained().await;
+    rig.journal.show(slip, says("step 50"));
+    rig.post(answer("next")).await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["cancelled", "next"]);
+}
+
+#[tokio::test]
+async fn signs_do_not_wait_for_the_pace_of_answers() {
+    let rig = Rig::start().await;
+    for number in 0..4 {
+        rig.post(answer(&number.to_string())).await;
+    }
+    let began = Instant::now();
+    rig.post(sign(PERSON)).await;
+    rig.api.wait_shown(PERSON, "the sign", |message| message.text == "starting").await;
+    assert!(began.elapsed() < Duration::from_millis(500), "it waited {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_message_removed_before_it_was_sent_never_appears() {
+    let rig = Rig::start().await;
+    rig.api.fail_next("sendMessage", Fault::too_many(1), 1);
+    let slip = rig.post(answer("never")).await;
+    rig.journal.transact(move |rows| rows.remove(slip)).await.unwrap();
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), Vec::<String>::new());
+    assert_eq!(rig.slip(slip).await.state, SlipState::Gone);
+}
