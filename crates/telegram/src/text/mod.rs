@@ -5,8 +5,11 @@
 
 mod fit;
 mod render;
+mod table;
 #[cfg(test)]
 mod tests;
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +23,8 @@ pub use render::render;
 pub const MOST_TEXT: usize = 4096;
 /// Further entities are ignored by the server.
 pub const MOST_ENTITIES: usize = 100;
+/// What the entities of a message may weigh together, somewhat below what the server refuses.
+pub const MOST_ENTITY_BYTES: usize = 9000;
 
 /// A message as the Bot API takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,9 +34,27 @@ pub struct Rendered {
     pub entities: Vec<Entity>,
 }
 
+impl Rendered {
+    /// A part of the text, in bytes, with the looks that lie in it.
+    fn slice(&self, range: Range<usize>) -> Self {
+        let start = utf16(&self.text[..range.start]);
+        let end = start + utf16(&self.text[range.clone()]);
+        let clip = |entity: &Entity| {
+            let (from, to) = (entity.offset.max(start), entity.end().min(end));
+            (from < to).then(|| Entity { offset: from - start, length: to - from, ..entity.clone() })
+        };
+        Self { text: self.text[range].to_owned(), entities: self.entities.iter().filter_map(clip).collect() }
+    }
+}
+
 /// A text as it is, without any look, cut if need be.
 pub fn plain(text: &str) -> Rendered {
-    fit::cut(Rendered { text: text.trim().to_owned(), entities: Vec::new() }, MOST_TEXT)
+    fit::cut(Rendered { text: text.trim().to_owned(), entities: Vec::new() }, fit::Room::WHOLE)
+}
+
+/// Markdown as one message of its own, cut if need be.
+pub fn note(markdown: &str) -> Rendered {
+    page(&Message { header: String::new(), body: markdown.to_owned(), footer: None })
 }
 
 /// The length in UTF-16 units, in which entities count.
