@@ -220,7 +220,7 @@ async fn understood<T: DeserializeOwned>(response: Response) -> Result<T, ApiErr
     answer(status, &body)
 }
 
-fn answer<T: DeserializeOwned>(status: u16, body: &[u8]) -> Result<T, ApiError> {
+pub(crate) fn answer<T: DeserializeOwned>(status: u16, body: &[u8]) -> Result<T, ApiError> {
     let Ok(reply) = serde_json::from_slice::<Reply>(body) else {
         // A proxy on the way speaks no JSON; only its status tells something.
         return Err(ApiError::from_status(status, "the answer is not one of the Bot API"));

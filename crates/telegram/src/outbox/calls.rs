@@ -75,7 +75,7 @@ async fn find(bot: &Bot, journal: &Journal, call: &Call, floors: Floors) -> Resu
 }
 
 /// The numbers above both floors; where nothing was known there is nowhere to look.
-fn candidates(floors: Floors) -> BTreeSet<i64> {
+pub(super) fn candidates(floors: Floors) -> BTreeSet<i64> {
     let known = [floors.here.0, floors.all.0].into_iter().filter(|floor| *floor > 0);
     known.flat_map(|floor| floor + 1..=floor + SEARCHED).collect()
 }

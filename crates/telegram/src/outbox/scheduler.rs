@@ -192,6 +192,12 @@ impl Scheduler {
         self.lanes.values().flat_map(|lane| lane.items.values()).filter(|item| item.is_owed()).count()
     }
 
+    /// How many messages are kept in memory.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.lanes.values().map(|lane| lane.items.len()).sum()
+    }
+
     /// What became of a call; `chance` is a random number from 0 to 1.
     pub fn done(&mut self, call: &Call, answer: Result<Answer, ApiError>, now: Moment, chance: f64) -> Vec<Report> {
         let Some(lane) = self.lanes.get_mut(&call.chat) else { return Vec::new() };

@@ -79,6 +79,8 @@ pub struct Pace {
     chats: HashMap<i64, ChatPace>,
     /// Calls into a chat that had been told to wait.
     pub violations: usize,
+    /// Calls that were more than a chat, or all of them together, may get.
+    pub exceeded: usize,
     pub off: bool,
 }
 
@@ -104,6 +106,7 @@ impl Pace {
         }
         let overall = full(&mut self.overall, 30, Duration::from_secs(1), now);
         if overall || full(&mut pace.calls, most, Duration::from_secs(span), now) {
+            self.exceeded += 1;
             pace.paused_until = now + Duration::from_secs(3);
             return Some(Reply::too_many(3));
         }

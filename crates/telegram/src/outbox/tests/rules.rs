@@ -1,0 +1,478 @@
+//! One test per rule of the scheduler; time is a number here.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use crate::api::{ApiError, ChatId, MessageId};
+use crate::journal::{Content, Kind, Order, Slip, SlipId, SlipState};
+use crate::outbox::item::Stage;
+use crate::outbox::pace::Weight;
+use crate::outbox::scheduler::{Action, Answer, Call, Report, Scheduler};
+use crate::text;
+
+const PERSON: ChatId = ChatId(7);
+const GROUP: ChatId = ChatId(-1007);
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn says(text: &str) -> Content {
+    Content::new(text::plain(text))
+}
+
+fn slip(id: i64, chat: ChatId, kind: Kind) -> Slip {
+    Slip {
+        id: SlipId(id),
+        chat,
+        topic: None,
+        reply_to: None,
+        prompt: None,
+        kind,
+        silent: false,
+        replaces: None,
+        state: SlipState::Waiting,
+        message: None,
+        doubt: None,
+        content: says(&format!("message {id}")),
+        revision: 0,
+        reason: None,
+    }
+}
+
+/// A message that is there and has to be changed for good.
+fn changed(id: i64, chat: ChatId) -> Slip {
+    Slip { state: SlipState::Changed, message: Some(MessageId(id)), revision: 1, ..slip(id, chat, Kind::Answer) }
+}
+
+fn leaving(id: i64, chat: ChatId) -> Slip {
+    Slip { state: SlipState::Leaving, message: Some(MessageId(id)), ..slip(id, chat, Kind::Answer) }
+}
+
+fn scheduler() -> Scheduler {
+    Scheduler::new(ms(1000))
+}
+
+fn unreachable() -> ApiError {
+    ApiError::Unreachable { cause: "502".into(), perhaps_done: false }
+}
+
+/// Sends a sign and lets it arrive.
+fn with_sign(scheduler: &mut Scheduler, id: i64, chat: ChatId, now: Duration) {
+    scheduler.order(Order::Post(slip(id, chat, Kind::Sign)), now);
+    let call = scheduler.next(now).expect("the sign goes at once");
+    scheduler.done(&call, Ok(Answer::Sent(MessageId(id))), now, 0.5);
+}
+
+fn ids(calls: &[Call]) -> Vec<i64> {
+    calls.iter().map(|call| call.slip.0).collect()
+}
+
+/// Makes all calls that come until nothing more does, each taking no time and succeeding.
+fn run(scheduler: &mut Scheduler, mut now: Duration) -> Vec<(Duration, Call)> {
+    let mut calls = Vec::new();
+    loop {
+        while let Some(call) = scheduler.next(now) {
+            let answer = match call.action {
+                Action::Send { .. } => Answer::Sent(MessageId(call.slip.0)),
+                _ => Answer::Done,
+            };
+            scheduler.done(&call, Ok(answer), now, 0.5);
+            calls.push((now, call));
+        }
+        match scheduler.wake(now) {
+            Some(wake) => now = wake,
+            None => return calls,
+        }
+    }
+}
+
+#[test]
+fn sends_come_before_deletes_before_edits() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Revise(changed(1, PERSON)), ms(0));
+    scheduler.order(Order::Remove(leaving(2, PERSON)), ms(0));
+    scheduler.order(Order::Post(slip(3, PERSON, Kind::Answer)), ms(0));
+    let calls: Vec<Call> = run(&mut scheduler, ms(0)).into_iter().map(|(_, call)| call).collect();
+    assert_eq!(ids(&calls), [3, 2, 1]);
+}
+
+#[test]
+fn one_call_at_a_time_in_a_chat_and_chats_beside_each_other() {
+    let mut scheduler = scheduler();
+    for (id, chat) in [(1, PERSON), (2, PERSON), (3, GROUP)] {
+        scheduler.order(Order::Post(slip(id, chat, Kind::Answer)), ms(0));
+    }
+    let first: Vec<Call> = std::iter::from_fn(|| scheduler.next(ms(0))).collect();
+    assert_eq!(ids(&first), [1, 3]);
+    scheduler.done(&first[0], Ok(Answer::Sent(MessageId(1))), ms(5), 0.5);
+    assert_eq!(scheduler.next(ms(5)).map(|call| call.slip), Some(SlipId(2)));
+}
+
+#[test]
+fn a_private_chat_gets_a_message_a_second_after_a_short_burst() {
+    let mut scheduler = scheduler();
+    (1..=6).for_each(|id| drop(scheduler.order(Order::Post(slip(id, PERSON, Kind::Answer)), ms(0))));
+    let at: Vec<u64> = run(&mut scheduler, ms(0)).iter().map(|(at, _)| at.as_millis() as u64).collect();
+    assert_eq!(at, [0, 0, 0, 1000, 2000, 3000]);
+}
+
+#[test]
+fn a_group_gets_twenty_calls_a_minute() {
+    let mut scheduler = scheduler();
+    (1..=45).for_each(|id| drop(scheduler.order(Order::Post(slip(id, GROUP, Kind::Answer)), ms(0))));
+    let at: Vec<u64> = run(&mut scheduler, ms(0)).iter().map(|(at, _)| at.as_secs()).collect();
+    assert_eq!((at[19], at[20], at[39], at[40]), (0, 60, 60, 120));
+}
+
+#[test]
+fn progress_in_a_group_leaves_room_for_answers() {
+    let mut scheduler = scheduler();
+    with_sign(&mut scheduler, 1, GROUP, ms(0));
+    let mut edits = 0;
+    for second in 1..60 {
+        let now = ms(second * 1000);
+        scheduler.order(Order::Show { slip: SlipId(1), content: says(&second.to_string()) }, now);
+        while let Some(call) = scheduler.next(now) {
+            scheduler.done(&call, Ok(Answer::Done), now, 0.5);
+            edits += 1;
+        }
+    }
+    assert_eq!(edits, 13);
+    let mut answers = 0;
+    (2..=9).for_each(|id| drop(scheduler.order(Order::Post(slip(id, GROUP, Kind::Answer)), ms(59_500))));
+    while let Some(call) = scheduler.next(ms(59_500)) {
+        scheduler.done(&call, Ok(Answer::Sent(MessageId(call.slip.0))), ms(59_500), 0.5);
+        answers += 1;
+    }
+    assert_eq!(answers, 6, "there is room for some answers at once");
+}
+
+#[test]
+fn thirty_calls_a_second_go_to_all_chats_together() {
+    let mut scheduler = scheduler();
+    (1..=70).for_each(|id| drop(scheduler.order(Order::Post(slip(id, ChatId(id), Kind::Answer)), ms(0))));
+    let at: Vec<u64> = run(&mut scheduler, ms(0)).iter().map(|(at, _)| at.as_millis() as u64).collect();
+    assert_eq!((at[29], at[30], at[59], at[60]), (0, 1000, 1000, 2000));
+}
+
+#[test]
+fn edits_not_more_frequent_than_the_configured_interval() {
+    let mut scheduler = Scheduler::new(ms(2500));
+    with_sign(&mut scheduler, 1, PERSON, ms(0));
+    let mut at = Vec::new();
+    for tick in 1..=100 {
+        let now = ms(tick * 100);
+        scheduler.order(Order::Show { slip: SlipId(1), content: says(&tick.to_string()) }, now);
+        if let Some(call) = scheduler.next(now) {
+            scheduler.done(&call, Ok(Answer::Done), now, 0.5);
+            at.push(tick * 100);
+        }
+    }
+    assert_eq!(at, [2500, 5000, 7500, 10_000]);
+}
+
+#[test]
+fn no_edit_when_content_unchanged() {
+    let mut scheduler = scheduler();
+    with_sign(&mut scheduler, 1, PERSON, ms(0));
+    scheduler.order(Order::Show { slip: SlipId(1), content: says("message 1") }, ms(10));
+    assert_eq!(scheduler.wake(ms(10)), None);
+    assert_eq!(scheduler.next(ms(9000)), None);
+}
+
+#[test]
+fn edits_of_one_message_overwrite_each_other_and_keep_their_turn() {
+    let mut scheduler = scheduler();
+    with_sign(&mut scheduler, 1, PERSON, ms(0));
+    with_sign(&mut scheduler, 2, PERSON, ms(0));
+    for (id, text, at) in [(1, "a", 10), (2, "b", 20), (1, "c", 30)] {
+        scheduler.order(Order::Show { slip: SlipId(id), content: says(text) }, ms(at));
+    }
+    let said: Vec<String> =
+        run(&mut scheduler, ms(1000)).into_iter().map(|(_, call)| call.content.rendered.text).collect();
+    assert_eq!(said, ["c", "b"]);
+}
+
+#[test]
+fn a_message_changed_before_it_was_sent_is_sent_as_it_is_wanted_now() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Post(slip(1, PERSON, Kind::Sign)), ms(0));
+    scheduler.order(Order::Show { slip: SlipId(1), content: says("newer") }, ms(0));
+    let calls = run(&mut scheduler, ms(0));
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].1.content, says("newer"));
+}
+
+#[test]
+fn a_429_pauses_that_chat_for_the_time_it_says_and_no_other() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Post(slip(1, PERSON, Kind::Answer)), ms(0));
+    let call = scheduler.next(ms(0)).unwrap();
+    let limited = Err(ApiError::RateLimited { retry_after: Duration::from_secs(7) });
+    assert_eq!(scheduler.done(&call, limited, ms(10), 0.5), [Report::NotThere(SlipId(1))]);
+    scheduler.order(Order::Post(slip(2, PERSON, Kind::Sign)), ms(20));
+    scheduler.order(Order::Post(slip(3, GROUP, Kind::Answer)), ms(20));
+    assert_eq!(scheduler.next(ms(20)).map(|call| call.slip), Some(SlipId(3)));
+    assert_eq!(scheduler.next(ms(7000)), None, "signs wait as well");
+    assert_eq!(scheduler.wake(ms(20)), Some(ms(7110)));
+    assert_eq!(scheduler.next(ms(7110)).map(|call| call.slip), Some(SlipId(1)), "and in their order");
+}
+
+#[test]
+fn what_cannot_be_reached_is_tried_again_ever_more_slowly_and_never_given_up() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Post(slip(1, PERSON, Kind::Answer)), ms(0));
+    let (mut now, mut pauses) = (ms(0), Vec::new());
+    for _ in 0..8 {
+        let call = scheduler.next(now).expect("it is tried again");
+        scheduler.done(&call, Err(unreachable()), now, 0.5);
+        let wake = scheduler.wake(now).expect("later");
+        pauses.push((wake - now).as_secs());
+        now = wake;
+    }
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 30, 30, 30]);
+}
+
+#[test]
+fn a_refused_token_drops_nothing() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Post(slip(1, PERSON, Kind::Answer)), ms(0));
+    let call = scheduler.next(ms(0)).unwrap();
+    let refused = ApiError::Rejected { code: 401, description: "Unauthorized".into(), moved_to: None };
+    scheduler.done(&call, Err(refused), ms(0), 0.5);
+    assert!(scheduler.wake(ms(0)).is_some());
+}
+
+#[test]
+fn progress_that_telegram_will_not_take_is_dropped_but_not_the_last_words() {
+    let mut scheduler = scheduler();
+    with_sign(&mut scheduler, 1, PERSON, ms(0));
+    scheduler.order(Order::Show { slip: SlipId(1), content: says("p") }, ms(0));
+    let gone = || ApiError::Rejected { code: 400, description: "message to edit not found".into(), moved_to: None };
+    let call = scheduler.next(ms(1000)).unwrap();
+    assert_eq!(scheduler.done(&call, Err(gone()), ms(1000), 0.5), []);
+    assert_eq!(scheduler.wake(ms(1000)), None);
+    let last = Slip { content: says("last"), ..changed(1, PERSON) };
+    scheduler.order(Order::Revise(last), ms(2000));
+    let call = scheduler.next(ms(2000)).unwrap();
+    assert_eq!(scheduler.done(&call, Err(gone()), ms(2000), 0.5), [Report::Vanished(SlipId(1))]);
+    let call = scheduler.next(ms(2000)).unwrap();
+    assert!(matches!(call.action, Action::Send { .. }));
+    assert_eq!(call.content, says("last"));
+}
+
+#[test]
+fn a_replaced_message_that_was_not_sent_yet_never_is() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Post(slip(1, PERSON, Kind::Sign)), ms(0));
+    scheduler.order(Order::Post(Slip { replaces: Some(SlipId(1)), ..slip(2, PERSON, Kind::Answer) }), ms(0));
+    let calls: Vec<Call> = run(&mut scheduler, ms(0)).into_iter().map(|(_, call)| call).collect();
+    assert_eq!(ids(&calls), [2]);
+    let removed = Slip { state: SlipState::Leaving, ..slip(1, PERSON, Kind::Sign) };
+    assert_eq!(scheduler.order(Order::Remove(removed), ms(1)), [Report::Gone(SlipId(1))]);
+    assert!(scheduler.is_idle());
+}
+
+#[test]
+fn a_message_removed_while_it_is_being_sent_goes_away_afterwards() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Post(slip(1, PERSON, Kind::Sign)), ms(0));
+    let call = scheduler.next(ms(0)).unwrap();
+    let removed = Slip { state: SlipState::Leaving, ..slip(1, PERSON, Kind::Sign) };
+    assert_eq!(scheduler.order(Order::Remove(removed), ms(1)), []);
+    scheduler.done(&call, Ok(Answer::Sent(MessageId(50))), ms(2), 0.5);
+    let call = scheduler.next(ms(2)).unwrap();
+    assert_eq!(call.action, Action::Delete(MessageId(50)));
+    assert_eq!(scheduler.done(&call, Ok(Answer::Done), ms(3), 0.5), [Report::Gone(SlipId(1))]);
+}
+
+#[test]
+fn nothing_is_remembered_of_what_is_over() {
+    let mut scheduler = scheduler();
+    for id in 1..=100 {
+        scheduler.order(Order::Post(slip(id, PERSON, Kind::Answer)), ms(0));
+    }
+    run(&mut scheduler, ms(0));
+    assert!(scheduler.is_idle());
+    assert_eq!(scheduler.remembered(), 0);
+}
+
+/// What can happen to a scheduler.
+#[derive(Clone, Debug)]
+enum Step {
+    Post { chat: i64, kind: Kind },
+    Show(usize),
+    Revise(usize),
+    Remove(usize),
+    Wait(u64),
+    Fail(u8),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let chats = prop_oneof![Just(1_i64), Just(2), Just(-3), Just(-4)];
+    let kinds = prop_oneof![Just(Kind::Sign), Just(Kind::Answer), Just(Kind::Notice)];
+    let step = prop_oneof![
+        4 => (chats, kinds).prop_map(|(chat, kind)| Step::Post { chat, kind }),
+        3 => any::<prop::sample::Index>().prop_map(|index| Step::Show(index.index(64))),
+        1 => any::<prop::sample::Index>().prop_map(|index| Step::Revise(index.index(64))),
+        1 => any::<prop::sample::Index>().prop_map(|index| Step::Remove(index.index(64))),
+        3 => (0..2500_u64).prop_map(Step::Wait),
+        2 => (0..6_u8).prop_map(Step::Fail),
+    ];
+    proptest::collection::vec(step, 1..120)
+}
+
+/// A scheduler, what a chat would show, and when it was called.
+struct Model {
+    scheduler: Scheduler,
+    slips: Vec<Slip>,
+    now: Duration,
+    /// The outcome of the next call, if it is to fail.
+    faults: Vec<u8>,
+    calls: Vec<(Duration, Call)>,
+    /// What each message says in its chat.
+    shown: std::collections::BTreeMap<SlipId, Content>,
+    paused: std::collections::BTreeMap<ChatId, Duration>,
+}
+
+impl Model {
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Post { chat, kind } => {
+                let slip = slip(self.slips.len() as i64 + 1, ChatId(chat), kind);
+                self.slips.push(slip.clone());
+                self.scheduler.order(Order::Post(slip), self.now);
+            }
+            Step::Show(index) => {
+                let Some(slip) = self.slips.get(index) else { return };
+                let content = says(&format!("progress at {:?}", self.now));
+                self.scheduler.order(Order::Show { slip: slip.id, content }, self.now);
+            }
+            Step::Revise(index) => {
+                let arrived = |id: SlipId| self.shown.contains_key(&id).then_some(MessageId(id.0));
+                let Some(slip) = self.slips.get_mut(index).filter(|slip| slip.state != SlipState::Leaving) else {
+                    return;
+                };
+                slip.revision += 1;
+                slip.content = says(&format!("last words {}", slip.revision));
+                slip.message = arrived(slip.id);
+                slip.state = if slip.message.is_some() { SlipState::Changed } else { SlipState::Waiting };
+                self.scheduler.order(Order::Revise(slip.clone()), self.now);
+            }
+            Step::Remove(index) => {
+                let arrived = |id: SlipId| self.shown.contains_key(&id).then_some(MessageId(id.0));
+                let Some(slip) = self.slips.get_mut(index).filter(|slip| slip.state != SlipState::Leaving) else {
+                    return;
+                };
+                slip.message = arrived(slip.id);
+                slip.state = SlipState::Leaving;
+                self.scheduler.order(Order::Remove(slip.clone()), self.now);
+            }
+            Step::Wait(milliseconds) => self.now += ms(milliseconds),
+            Step::Fail(how) => self.faults.push(how),
+        }
+        self.call();
+    }
+
+    fn call(&mut self) {
+        while let Some(call) = self.scheduler.next(self.now) {
+            let paused = self.paused.get(&call.chat).copied().unwrap_or_default();
+            assert!(self.now >= paused, "a call into a chat that was told to wait");
+            self.calls.push((self.now, call.clone()));
+            let outcome = self.outcome(&call);
+            self.scheduler.done(&call, outcome, self.now, 0.3);
+        }
+    }
+
+    fn outcome(&mut self, call: &Call) -> Result<Answer, ApiError> {
+        let rejected = |text: &str| ApiError::Rejected { code: 400, description: text.into(), moved_to: None };
+        match self.faults.pop() {
+            Some(0) => {
+                self.paused.insert(call.chat, self.now + ms(3000));
+                return Err(ApiError::RateLimited { retry_after: ms(3000) });
+            }
+            Some(1 | 2) => return Err(unreachable()),
+            Some(3) if call.stage == Stage::Full && !matches!(call.action, Action::Delete(_)) => {
+                return Err(rejected("can't parse entities"));
+            }
+            Some(4) if matches!(call.action, Action::Edit(_)) => {
+                self.shown.remove(&call.slip);
+                return Err(rejected("message to edit not found"));
+            }
+            _ => {}
+        }
+        match call.action {
+            Action::Send { .. } => {
+                let before = self.shown.insert(call.slip, call.content.clone());
+                assert_eq!(before, None, "sent twice");
+                Ok(Answer::Sent(MessageId(call.slip.0)))
+            }
+            Action::Edit(_) => {
+                let before = self.shown.insert(call.slip, call.content.clone());
+                assert!(
+                    call.weight == Weight::LastWords || before != Some(call.content.clone()),
+                    "an edit for nothing"
+                );
+                Ok(Answer::Done)
+            }
+            Action::Delete(_) => {
+                self.shown.remove(&call.slip);
+                Ok(Answer::Done)
+            }
+            Action::Find(_) => Ok(Answer::Found(None)),
+        }
+    }
+
+    fn finish(&mut self) {
+        self.faults.clear();
+        for _ in 0..10_000 {
+            self.call();
+            match self.scheduler.wake(self.now) {
+                Some(wake) => self.now = wake,
+                None => return,
+            }
+        }
+        panic!("it never comes to rest");
+    }
+}
+
+fn within(times: &[Duration], span: Duration) -> usize {
+    let count = |start: &Duration| times.iter().filter(|at| **at >= *start && **at < *start + span).count();
+    times.iter().map(count).max().unwrap_or(0)
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_everything_arrives_once_and_the_pace_is_kept(steps in steps()) {
+        let mut model = Model {
+            scheduler: scheduler(), slips: Vec::new(), now: ms(0), faults: Vec::new(), calls: Vec::new(),
+            shown: Default::default(), paused: Default::default(),
+        };
+        steps.into_iter().for_each(|step| model.step(step));
+        model.finish();
+        prop_assert!(model.scheduler.is_idle());
+        for slip in &model.slips {
+            let shown = model.shown.get(&slip.id);
+            match slip.state {
+                SlipState::Leaving => prop_assert_eq!(shown, None, "{:?} is still there", slip.id),
+                // A sign that people deleted stays deleted unless it has last words.
+                _ if slip.revision == 0 && slip.kind == Kind::Sign => {}
+                _ if slip.revision == 0 => prop_assert!(shown.is_some(), "{:?} never arrived", slip.id),
+                _ => prop_assert_eq!(shown, Some(&slip.content), "{:?} does not say its last words", slip.id),
+            }
+        }
+        let at = |wanted: &dyn Fn(&Call) -> bool| -> Vec<Duration> {
+            model.calls.iter().filter(|(_, call)| wanted(call)).map(|(at, _)| *at).collect()
+        };
+        prop_assert!(within(&at(&|_| true), ms(1000)) <= 30);
+        for chat in [-3, -4] {
+            prop_assert!(within(&at(&|call| call.chat == ChatId(chat)), ms(60_000)) <= 20);
+        }
+        for chat in [1, 2] {
+            let sends = at(&|call| call.chat == ChatId(chat) && matches!(call.weight, Weight::Send | Weight::LastWords));
+            prop_assert!(within(&sends, ms(10_000)) <= 13);
+        }
+    }
+}
