@@ -64,6 +64,11 @@ pub async fn look(engine: &'static dyn Engine, settings: &Settings) -> Availabil
     found
 }
 
+/// Whether there is a program to start, without starting it.
+pub fn is_installed(engine: &'static dyn Engine, settings: &Settings) -> bool {
+    !engine.needs_program() || find_program(&launch(engine, settings)).is_ok()
+}
+
 /// Whether the program knows the warm mode.
 pub async fn has_warm(engine: &'static dyn Engine, settings: &Settings) -> bool {
     let Some(probe) = engine.warm_probe() else { return false };

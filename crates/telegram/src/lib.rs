@@ -8,14 +8,28 @@ pub mod journal;
 pub mod outbox;
 pub mod text;
 
+pub mod settings;
+
 pub mod context;
 pub mod directives;
 pub mod joining;
 pub mod lock;
 pub mod menu;
+mod modes;
 pub mod permission;
 pub mod piece;
 pub mod worktree;
+
+mod cards;
+mod files;
+mod plan;
+mod show;
+mod usage;
+
+pub mod bridge;
+mod commands;
+mod prepare;
+mod shared;
 
 #[cfg(test)]
 #[path = "../tests/support/fake_api/mod.rs"]

@@ -40,6 +40,8 @@ pub trait Surface: Send + Sync + 'static {
 /// What a surface gets to know.
 #[derive(Clone, Debug)]
 pub enum News {
+    /// The prompt's turn has come.
+    Began,
     /// The run is in this thread.
     Thread(ResumeToken),
     /// The view has changed, or its clock has moved on.
@@ -143,9 +145,14 @@ impl<S: Surface> Desk<S> {
         Self { inner, scheduler }
     }
 
+    /// Whether a prompt for this thread would have to wait for others.
+    pub fn is_busy(&self, resume: Option<&ResumeToken>) -> bool {
+        self.scheduler.is_busy(resume)
+    }
+
     /// Takes a prompt; `true`: it has to wait for others.
     pub fn submit(&self, ticket: S::Ticket, task: Task) -> bool {
-        let waits = self.scheduler.is_busy(task.resume.as_ref());
+        let waits = self.is_busy(task.resume.as_ref());
         self.enqueue(ticket, task);
         waits
     }
@@ -263,6 +270,7 @@ impl<S: Surface> Inner<S> {
             self.surface.tell(ticket, News::Dropped);
             return self.follow_up(&context.scheduler(), ticket, None);
         };
+        self.surface.tell(ticket, News::Began);
         let mut following = Following {
             inner: &self,
             ticket,

@@ -183,7 +183,7 @@ async fn cancel_terminates_the_run_and_drops_what_waits() {
 async fn a_follower_can_be_cancelled_before_its_leader_has_a_thread() {
     let mut room = Room::new(Duration::from_secs(1));
     room.desk.submit(1, room.task("a", r#"{"type":"linger"}"#, None));
-    assert!(matches!(room.next().await, (1, News::View(_))), "the clock moves, so it runs");
+    assert!(matches!(room.next().await, (1, News::Began)));
     room.desk.submit_after(2, room.task("b", DONE, None), 1);
     assert_eq!(room.desk.cancel(2), Cancelled::Queued);
     assert!(matches!(room.next().await, (2, News::Dropped)));

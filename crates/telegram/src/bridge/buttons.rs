@@ -1,0 +1,130 @@
+//! Buttons, and words in reply to a card: each decision counts once, and only from somebody who may.
+
+use folkmoot_engines::desk::Cancelled;
+use folkmoot_engines::event::Answer;
+
+use super::messages::Incoming;
+use super::{Bridge, Spot};
+use crate::api::{CallbackQuery, UpdateId, User, UserId};
+use crate::cards::{self, Press, Question};
+use crate::journal::{Card, Content, JournalError, PromptId, Rows};
+use crate::permission::Verdict;
+use crate::show;
+
+impl Bridge {
+    pub(super) async fn button(&mut self, update: UpdateId, query: CallbackQuery) -> Result<(), JournalError> {
+        if !self.take(update).await? {
+            return Ok(());
+        }
+        let answer = match self.shared.settings.permission.of_button(&query) {
+            Verdict::Serve => self.pressed(&query).await?,
+            Verdict::NobodyAllowed => "nobody may give orders here: set telegram.allowed_user_ids".to_owned(),
+            // A stranger's button stops turning, and that is all.
+            Verdict::Ignore => String::new(),
+        };
+        self.answer_query(query.id, answer);
+        Ok(())
+    }
+
+    /// Tells the button's owner, beside everything else and before the pace of any chat.
+    fn answer_query(&self, id: String, text: String) {
+        let bot = self.shared.bot.clone();
+        tokio::spawn(async move {
+            for _ in 0..2 {
+                let words = Some(text.as_str()).filter(|text| !text.is_empty());
+                if bot.answer_callback_query(&id, words).await.is_ok() {
+                    return;
+                }
+            }
+        });
+    }
+
+    async fn pressed(&mut self, query: &CallbackQuery) -> Result<String, JournalError> {
+        let data = query.data.as_deref().unwrap_or_default();
+        if data == show::CANCEL {
+            return self.cancel_at(query).await;
+        }
+        match Press::of(data) {
+            Some(press) => self.decide(press, &query.from).await,
+            None => Ok(String::new()),
+        }
+    }
+
+    async fn cancel_at(&mut self, query: &CallbackQuery) -> Result<String, JournalError> {
+        let Some(message) = &query.message else { return Ok(String::new()) };
+        let (chat, message) = (message.chat.id, message.message_id);
+        let slip = self.shared.journal.transact(move |rows| rows.slip_at(chat, message)).await?;
+        let prompt = slip.and_then(|slip| slip.prompt);
+        Ok(match prompt.map(|prompt| self.cancel(prompt)) {
+            Some(Cancelled::Running) => "cancelling…".to_owned(),
+            Some(Cancelled::Queued) => "dropped from the queue".to_owned(),
+            Some(Cancelled::Unknown) | None => "nothing is running for this message any more".to_owned(),
+        })
+    }
+
+    pub(crate) fn cancel(&self, prompt: PromptId) -> Cancelled {
+        self.desk.cancel(prompt)
+    }
+
+    async fn decide(&mut self, press: Press, by: &User) -> Result<String, JournalError> {
+        let id = press.card();
+        let Some(card) = self.shared.journal.transact(move |rows| rows.card(id)).await? else {
+            return Ok("this question is not known any more".to_owned());
+        };
+        let Some((answer, how)) = Question::of(&card).and_then(|question| press.answer(&question.ask)) else {
+            return Ok("this question is not known any more".to_owned());
+        };
+        self.settle(card, answer, how, by.id, &by.first_name).await
+    }
+
+    /// Words in reply to a card.
+    pub(super) async fn note(&mut self, incoming: Incoming, card: &Card, text: &str) -> Result<(), JournalError> {
+        if !self.take(incoming.update).await? {
+            return Ok(());
+        }
+        let Some(question) = Question::of(card) else { return Ok(()) };
+        let (answer, how) = cards::note(&question.ask, text.trim());
+        let name = incoming.message.from.as_ref().map(|from| from.first_name.clone()).unwrap_or_default();
+        let said = self.settle(card.clone(), answer, how, incoming.sender, &name).await?;
+        self.shared.say(Spot::at(&incoming.message), said).await
+    }
+
+    /// Decides a card once: first in the journal, then for the engine, as long as that waits.
+    async fn settle(
+        &mut self,
+        card: Card,
+        answer: Answer,
+        how: String,
+        by: UserId,
+        name: &str,
+    ) -> Result<String, JournalError> {
+        let by_name = if name.trim().is_empty() { how.clone() } else { format!("{how} by {}", name.trim()) };
+        let (question, decision) = (Question::of(&card), how.clone());
+        let store = move |rows: &mut Rows<'_>| {
+            if !rows.decide_card(card.id, &decision, by)? {
+                return Ok(false);
+            }
+            if let (Some(slip), Some(question)) = (card.slip, question) {
+                rows.revise(slip, Content::new(question.closed(&by_name)))?;
+            }
+            Ok(true)
+        };
+        let (prompt, ask) = (card.prompt, card.ask.clone());
+        if !self.shared.journal.transact(store).await? {
+            return Ok("this question is no longer open".to_owned());
+        }
+        let Some(prompt) = prompt else { return Ok(how) };
+        // The engine reads it in its own time; whoever pressed the button need not wait for that.
+        let waits = self.live.get(&prompt).is_some_and(|live| live.runs);
+        if !waits {
+            return Ok("the engine that asked is gone".to_owned());
+        }
+        let desk = self.desk.clone();
+        tokio::spawn(async move {
+            if desk.answer(prompt, ask, answer).await.is_err() {
+                tracing::info!("an answer came when the engine no longer waited for it");
+            }
+        });
+        Ok(how)
+    }
+}

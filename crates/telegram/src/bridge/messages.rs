@@ -1,0 +1,284 @@
+//! Messages: who wrote, whether it is for us, and whether it is a command, a note to a card, or a piece of a prompt.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Bridge, Event, Spot, say};
+use crate::api::{Content as UpdateContent, Message, Update, UpdateId, UserId};
+use crate::commands::{self, Call};
+use crate::joining::Sender;
+use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope, Slip};
+use crate::permission::{NOBODY_ALLOWED, Verdict};
+use crate::piece::{self, Piece};
+use crate::plan::Plan;
+use crate::prepare;
+use crate::{directives, menu};
+
+/// How often a group is told that nobody may give orders in it.
+const EXPLAIN_AGAIN: Duration = Duration::from_secs(3600);
+/// How long something forwarded waits for words about it.
+const HOLD: Duration = Duration::from_secs(600);
+
+/// A message from somebody who may.
+pub(super) struct Incoming {
+    pub update: UpdateId,
+    pub message: Message,
+    pub sender: UserId,
+}
+
+impl Incoming {
+    fn key(&self) -> Sender {
+        Sender { chat: self.message.chat.id, topic: self.message.topic(), user: self.sender }
+    }
+
+    pub fn place(&self) -> Scope {
+        Scope { chat: self.message.chat.id, topic: self.message.topic(), sender: None }
+    }
+}
+
+/// What a message replies to, where that is ours.
+#[derive(Default)]
+pub(super) struct Target {
+    pub slip: Option<Slip>,
+    pub card: Option<Card>,
+}
+
+impl Bridge {
+    pub(super) async fn updates(&mut self, updates: Vec<Update>) -> Result<(), JournalError> {
+        for update in updates {
+            match update.content {
+                UpdateContent::Message(message) => self.message(update.update_id, *message).await?,
+                UpdateContent::CallbackQuery(query) => self.button(update.update_id, *query).await?,
+                UpdateContent::Other => drop(self.take(update.update_id).await?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes an update as seen; `false` when it was before.
+    pub(super) async fn take(&self, update: UpdateId) -> Result<bool, JournalError> {
+        self.shared.journal.transact(move |rows| rows.take_update(update)).await
+    }
+
+    async fn message(&mut self, update: UpdateId, message: Message) -> Result<(), JournalError> {
+        match (self.shared.settings.permission.of_message(&message), &message.from) {
+            (Verdict::Serve, Some(user)) => {
+                let sender = user.id;
+                self.served(Incoming { update, message, sender }).await
+            }
+            (Verdict::NobodyAllowed, _) => self.explain(update, &message).await,
+            _ => self.take(update).await.map(drop),
+        }
+    }
+
+    /// Says in a group what is missing, but not all the time.
+    async fn explain(&mut self, update: UpdateId, message: &Message) -> Result<(), JournalError> {
+        let now = Instant::now();
+        let recently = self.explained.get(&message.chat.id).is_some_and(|at| now - *at < EXPLAIN_AGAIN);
+        if !self.take(update).await? || recently {
+            return Ok(());
+        }
+        self.explained.insert(message.chat.id, now);
+        tracing::warn!(chat = %message.chat.id, "a group is refused: `telegram.allowed_user_ids` is empty");
+        self.shared.say(Spot::at(message), NOBODY_ALLOWED).await
+    }
+
+    async fn served(&mut self, incoming: Incoming) -> Result<(), JournalError> {
+        let text = incoming.message.words().unwrap_or_default().to_owned();
+        let names = self.shared.names();
+        if names.is_for_another_bot(&text) || !self.is_meant(&incoming, &text).await? {
+            return self.take(incoming.update).await.map(drop);
+        }
+        let target = self.target(&incoming).await?;
+        let command = text.split_whitespace().next().and_then(|word| names.command(word));
+        let command = command.map(|name| name.to_lowercase());
+        match command {
+            Some(name) if menu::is_reserved(&name) || name == "start" => {
+                self.command(incoming, target, name, &text).await
+            }
+            _ => match target.card {
+                Some(card) if !text.trim().is_empty() => self.note(incoming, &card, &text).await,
+                _ => self.piece(incoming, &text).await,
+            },
+        }
+    }
+
+    /// In a group that wants it so, only what addresses the bot is for it.
+    async fn is_meant(&self, incoming: &Incoming, text: &str) -> Result<bool, JournalError> {
+        let place = incoming.place();
+        if incoming.message.chat.is_private() {
+            return Ok(true);
+        }
+        let read = move |rows: &mut crate::journal::Rows<'_>| prepare::nearest(rows, place, &Preference::Trigger);
+        if self.shared.journal.transact(read).await?.as_deref() != Some("mentions") {
+            return Ok(true);
+        }
+        let me = self.shared.me();
+        let name = me.as_ref().map(|me| format!("@{}", me.username.to_lowercase()));
+        let mentioned = name.is_some_and(|name| name.len() > 1 && text.to_lowercase().contains(&name));
+        let from = incoming.message.replied_to().and_then(|target| target.from.as_ref());
+        let replies = from.is_some_and(|from| me.is_some_and(|me| me.id == from.id));
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let names = self.shared.names();
+        let known = names.command(first).is_some_and(|name| {
+            menu::is_reserved(&name)
+                || names.engines.iter().any(|engine| engine.as_str().eq_ignore_ascii_case(&name))
+                || names.projects.iter().any(|project| project.eq_ignore_ascii_case(&name))
+        });
+        Ok(mentioned || replies || known)
+    }
+
+    async fn target(&self, incoming: &Incoming) -> Result<Target, JournalError> {
+        let Some(replied) = incoming.message.replied_to() else { return Ok(Target::default()) };
+        let (chat, message) = (incoming.message.chat.id, replied.message_id);
+        let read = move |rows: &mut crate::journal::Rows<'_>| {
+            let slip = rows.slip_at(chat, message)?;
+            let card = slip.as_ref().map(|slip| rows.card_of(slip.id)).transpose()?.flatten();
+            Ok(Target { slip, card })
+        };
+        self.shared.journal.transact(read).await
+    }
+
+    async fn command(
+        &mut self,
+        incoming: Incoming,
+        target: Target,
+        name: String,
+        text: &str,
+    ) -> Result<(), JournalError> {
+        if !self.take(incoming.update).await? {
+            return Ok(());
+        }
+        if name != "cancel" {
+            // What was written before the command is meant before it.
+            self.close_window(incoming.key()).await;
+        }
+        let rest = text.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
+        let spot = Spot::at(&incoming.message);
+        let call = Call {
+            name,
+            words: rest.to_owned(),
+            spot,
+            place: incoming.place(),
+            sender: incoming.sender,
+            prompt: target.slip.and_then(|slip| slip.prompt),
+            message: incoming.message,
+        };
+        match commands::run(self, call).await? {
+            Some(answer) => self.shared.say(spot, answer).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Puts a message into the prompt it belongs to, and stores both at once.
+    async fn piece(&mut self, incoming: Incoming, text: &str) -> Result<(), JournalError> {
+        let Some(piece) = Piece::of(&incoming.message) else {
+            return self.take(incoming.update).await.map(drop);
+        };
+        let names = self.shared.names();
+        let directed = directives::parse(text, &names, false)
+            .map_or(true, |found| found.engine.is_some() || found.project.is_some());
+        let key = incoming.key();
+        let joins = self.joining.prompt_for(key, &piece, directed);
+        if joins.is_none() {
+            self.close_window(key).await;
+        }
+        let update = incoming.update;
+        let new = NewPrompt {
+            chat: key.chat,
+            topic: key.topic,
+            sender: Some(key.user),
+            message: piece.message,
+            state: PromptState::Gathering,
+            thread: None,
+            text: String::new(),
+            plan: Plan { pieces: vec![piece.clone()], ..Plan::default() }.to_value(),
+        };
+        let added = piece.clone();
+        let store = move |rows: &mut crate::journal::Rows<'_>| {
+            if !rows.take_update(update)? {
+                return Ok(None);
+            }
+            let open = joins.map(|id| rows.prompt(id)).transpose()?.flatten();
+            let Some(mut open) = open.filter(|open| open.state == PromptState::Gathering) else {
+                return rows.add_prompt(&new).map(Some);
+            };
+            let mut plan = Plan::of(&open);
+            plan.pieces.push(added);
+            open.plan = plan.to_value();
+            rows.update_prompt(&open)?;
+            Ok(Some(open.id))
+        };
+        if let Some(prompt) = self.shared.journal.transact(store).await? {
+            self.joining.joined(key, prompt, &piece, Instant::now());
+        }
+        Ok(())
+    }
+
+    async fn close_window(&mut self, key: Sender) {
+        if let Some((sender, prompt)) = self.joining.close(key) {
+            self.window_ended(sender, prompt).await;
+        }
+    }
+
+    pub(super) async fn windows_ended(&mut self) {
+        for (sender, prompt) in self.joining.due(Instant::now()) {
+            self.window_ended(sender, prompt).await;
+        }
+    }
+
+    async fn window_ended(&mut self, sender: Sender, id: PromptId) {
+        let read = self.shared.journal.transact(move |rows| rows.prompt(id)).await;
+        let done = match read {
+            Ok(Some(prompt)) => self.complete(sender, prompt).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = done {
+            tracing::error!(%error, "a prompt waits because the journal failed");
+            self.joining.hold(sender, id, Instant::now(), super::RETRY);
+        }
+    }
+
+    /// A prompt has all its pieces: off it goes, unless nobody said yet what to do.
+    async fn complete(&mut self, sender: Sender, prompt: Prompt) -> Result<(), JournalError> {
+        let plan = Plan::of(&prompt);
+        let own = plan.pieces.iter().any(|piece| !piece.forwarded);
+        if own || piece::says_something(&plan.pieces) {
+            self.held.remove(&prompt.id);
+            self.receive(&prompt, plan).await?;
+            return Ok(());
+        }
+        let spot = Spot { chat: prompt.chat, topic: prompt.topic, reply_to: Some(prompt.message) };
+        if self.held.insert(prompt.id) {
+            self.joining.hold(sender, prompt.id, Instant::now(), HOLD);
+            return self.shared.say(spot, "kept for your next message: what should be done with it?").await;
+        }
+        self.held.remove(&prompt.id);
+        let give_up = move |rows: &mut crate::journal::Rows<'_>| {
+            rows.finish_prompt(prompt.id)?;
+            say::post(rows, spot, "forgotten: nobody said what to do with it")
+        };
+        self.shared.journal.transact(give_up).await
+    }
+
+    /// Shows a sign where files have to be fetched first, and finds out where the prompt goes.
+    async fn receive(&mut self, prompt: &Prompt, mut plan: Plan) -> Result<(), JournalError> {
+        let mut prompt = prompt.clone();
+        if plan.pieces.iter().any(|piece| piece.file.is_some()) && plan.slip().is_none() {
+            prompt = self.show_receiving(prompt, &mut plan).await?;
+        }
+        self.take_up(prompt);
+        Ok(())
+    }
+
+    /// Finds out, beside everything else, where a prompt goes.
+    pub(super) fn take_up(&self, prompt: Prompt) {
+        let (shared, events) = (std::sync::Arc::clone(&self.shared), self.events.clone());
+        tokio::spawn(async move {
+            let prepared = prepare::prepare(&shared, &prompt).await;
+            let _ = events.send(Event::Prepared(Box::new(prompt), prepared));
+        });
+    }
+}

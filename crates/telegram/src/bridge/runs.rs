@@ -1,0 +1,305 @@
+//! Prompts on their way: handed to the desk, shown while they run, and their last word stored before it is sent.
+
+use std::path::PathBuf;
+
+use folkmoot_engines::desk::{News, Task, View};
+use folkmoot_engines::engine::{Engine, Mode};
+use folkmoot_engines::event::{Ask, Detail, ResumeToken};
+use folkmoot_engines::progress::Label;
+use tokio::time::{Instant, sleep};
+
+use super::recover::{close_card, last_word};
+use super::{Bridge, Event, Live, RETRY, Spot, say};
+use crate::api::Keyboard;
+use crate::cards::Question;
+use crate::journal::{Content, JournalError, Kind, NewCard, Preference, Prompt, PromptId, PromptState, Rows};
+use crate::plan::{self, Plan};
+use crate::prepare::{Prepared, Ready, keep_thread_context};
+use crate::settings::Sessions;
+use crate::{show, usage};
+
+impl Bridge {
+    /// A message that something arrives, for prompts with files.
+    pub(super) async fn show_receiving(&self, mut prompt: Prompt, plan: &mut Plan) -> Result<Prompt, JournalError> {
+        let mut draft = spot_of(&prompt).draft(Kind::Sign, show::receiving());
+        (draft.silent, draft.prompt) = (true, Some(prompt.id));
+        let mut kept = plan.clone();
+        prompt = self
+            .shared
+            .journal
+            .transact(move |rows| {
+                kept.set_slip(Some(rows.post(&draft)?));
+                prompt.plan = kept.to_value();
+                rows.update_prompt(&prompt)?;
+                Ok(prompt)
+            })
+            .await?;
+        *plan = Plan::of(&prompt);
+        Ok(prompt)
+    }
+
+    pub(super) async fn prepared(&mut self, prompt: Prompt, prepared: Prepared) -> Result<(), JournalError> {
+        match prepared {
+            Prepared::Run(ready) => self.begin(prompt, *ready).await,
+            Prepared::Say(words) => {
+                let slip = Plan::of(&prompt).slip();
+                let answer = move |rows: &mut Rows<'_>| {
+                    if !rows.finish_prompt(prompt.id)? {
+                        return Ok(());
+                    }
+                    say::post(rows, spot_of(&prompt), &words)?;
+                    slip.map_or(Ok(()), |slip| rows.remove(slip))
+                };
+                self.shared.journal.transact(answer).await
+            }
+        }
+    }
+
+    /// Starts the engine at once; its first sign in the chat is stored meanwhile.
+    async fn begin(&mut self, mut prompt: Prompt, ready: Ready) -> Result<(), JournalError> {
+        let mut plan = Plan {
+            engine: Some(ready.engine.id()),
+            resume: ready.resume,
+            context: ready.context,
+            folder: Some(ready.folder.clone()),
+            model: ready.model,
+            reasoning: ready.reasoning,
+            ..Plan::default()
+        };
+        plan.set_after(ready.after);
+        let sign = Plan::of(&prompt).slip();
+        plan.set_slip(sign);
+        prompt.text = ready.text;
+        prompt.state = PromptState::Queued;
+        let waits = plan.after().is_some() || self.desk.is_busy(plan.resume.as_ref());
+        let shown = show::first_sign(&ready.engine.id(), plan.context.as_ref(), waits);
+        let id = prompt.id;
+        self.submit(prompt.clone(), plan.clone(), ready.engine, ready.folder, ready.mode, shown.clone());
+        let store = move |rows: &mut Rows<'_>| {
+            let slip = match sign {
+                Some(slip) => {
+                    rows.revise(slip, shown)?;
+                    slip
+                }
+                None => {
+                    let mut draft = spot_of(&prompt).draft(Kind::Sign, shown);
+                    (draft.silent, draft.prompt) = (true, Some(prompt.id));
+                    rows.post(&draft)?
+                }
+            };
+            plan.set_slip(Some(slip));
+            prompt.plan = plan.to_value();
+            rows.update_prompt(&prompt)?;
+            Ok((prompt, plan))
+        };
+        let (prompt, plan) = self.shared.journal.transact(store).await?;
+        if let Some(live) = self.live.get_mut(&id) {
+            (live.prompt, live.plan) = (prompt, plan);
+        }
+        Ok(())
+    }
+
+    pub(super) fn submit(
+        &mut self,
+        prompt: Prompt,
+        plan: Plan,
+        engine: &'static dyn Engine,
+        folder: PathBuf,
+        mode: Mode,
+        shown: Content,
+    ) {
+        let task = Task {
+            engine,
+            resume: plan.resume.clone(),
+            prompt: prompt.text.clone(),
+            folder,
+            mode,
+            model: plan.model.clone(),
+            reasoning: plan.reasoning.clone(),
+        };
+        let (id, leader) = (prompt.id, plan.after().filter(|_| plan.resume.is_none()));
+        self.live.insert(id, Live { prompt, plan, shown, begun: Instant::now(), runs: false });
+        match leader {
+            Some(leader) => self.desk.submit_after(id, task, leader),
+            None => self.desk.submit(id, task),
+        };
+    }
+
+    pub(super) async fn news(&mut self, id: PromptId, news: News) {
+        let done = match news.clone() {
+            News::Began => self.began(id).await,
+            News::Thread(token) => self.thread(id, token).await,
+            News::View(view) => {
+                self.view(id, &view);
+                Ok(())
+            }
+            News::Asked(ask) => self.asked(id, ask).await,
+            News::Withdrawn(ask) => self.withdrawn(id, &ask).await,
+            News::Finished(view) => self.finished(id, view).await,
+            News::Dropped => self.dropped(id).await,
+        };
+        if let Err(error) = done {
+            tracing::error!(%error, "news of a run could not be stored; trying again");
+            let events = self.events.clone();
+            tokio::spawn(async move {
+                sleep(RETRY).await;
+                let _ = events.send(Event::News(id, Box::new(news)));
+            });
+        }
+    }
+
+    async fn began(&mut self, id: PromptId) -> Result<(), JournalError> {
+        let Some(live) = self.live.get_mut(&id) else { return Ok(()) };
+        (live.runs, live.begun) = (true, Instant::now());
+        live.prompt.state = PromptState::Running;
+        if let (Some(slip), Some(engine)) = (live.plan.slip(), &live.plan.engine) {
+            let starting = show::first_sign(engine, live.plan.context.as_ref(), false);
+            if starting != live.shown {
+                live.shown = starting.clone();
+                self.shared.journal.show(slip, starting);
+            }
+        }
+        self.shared.journal.transact(move |rows| rows.set_prompt_state(id, PromptState::Running)).await
+    }
+
+    /// The thread has a name: from now on it can be found by it.
+    async fn thread(&mut self, id: PromptId, token: ResumeToken) -> Result<(), JournalError> {
+        let Some(live) = self.live.get_mut(&id) else { return Ok(()) };
+        live.plan.resume = Some(token.clone());
+        live.prompt.thread = Some(token.thread_key().to_string());
+        live.prompt.plan = live.plan.to_value();
+        let (prompt, context) = (live.prompt.clone(), live.plan.context.clone());
+        let keeps_session = self.shared.settings.sessions == Sessions::Chat;
+        let store = move |rows: &mut Rows<'_>| {
+            rows.update_prompt(&prompt)?;
+            if let Some(context) = &context {
+                keep_thread_context(rows, &token, context)?;
+            }
+            if keeps_session {
+                let session = Preference::Session(token.engine.to_string());
+                rows.prefer(plan::session_scope(&prompt), &session, Some(&token.value))?;
+            }
+            Ok(())
+        };
+        self.shared.journal.transact(store).await
+    }
+
+    /// Shows how it goes, unless the message says exactly that.
+    fn view(&mut self, id: PromptId, view: &View) {
+        let Some(live) = self.live.get_mut(&id) else { return };
+        let Some(slip) = live.plan.slip() else { return };
+        let content = show::progress_of(view, live.plan.context.as_ref());
+        if content != live.shown {
+            live.shown = content.clone();
+            self.shared.journal.show(slip, content);
+        }
+    }
+
+    async fn asked(&mut self, id: PromptId, ask: Ask) -> Result<(), JournalError> {
+        let Some(live) = self.live.get(&id) else { return Ok(()) };
+        let engine = live.plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
+        let (spot, question) = (spot_of(&live.prompt), Question { ask, engine });
+        let body = serde_json::to_value(&question).unwrap_or_default();
+        let store = move |rows: &mut Rows<'_>| {
+            let card = NewCard { prompt: Some(id), slip: None, ask: question.ask.id.clone(), body };
+            let card = rows.add_card(&card)?;
+            let mut pages = question.pages();
+            let last = pages.pop().unwrap_or_default();
+            for page in pages {
+                rows.post(&spot.draft(Kind::Notice, Content::new(page)))?;
+            }
+            // Somebody has to decide, so this one makes a sound and does not wait behind progress.
+            let content = Content::with_keyboard(last, question.keyboard(card));
+            let slip = rows.post(&spot.draft(Kind::Notice, content))?;
+            rows.place_card(card, slip)
+        };
+        self.shared.journal.transact(store).await
+    }
+
+    async fn withdrawn(&mut self, id: PromptId, ask: &str) -> Result<(), JournalError> {
+        let ask = ask.to_owned();
+        let store = move |rows: &mut Rows<'_>| {
+            let mut open = rows.open_cards()?.into_iter().filter(|card| card.prompt == Some(id) && card.ask == ask);
+            open.try_for_each(|card| close_card(rows, &card, "no longer open: the engine went on"))
+        };
+        self.shared.journal.transact(store).await
+    }
+
+    /// The last word: stored together with the end of its prompt, so that there is exactly one.
+    async fn finished(&mut self, id: PromptId, view: View) -> Result<(), JournalError> {
+        let Some(live) = self.live.get(&id).cloned() else { return Ok(()) };
+        let label = view.progress.label();
+        let pages = show::last_of(&view, live.plan.context.as_ref(), self.shared.settings.overflow);
+        let used = view.progress.completed().map(|completed| completed.usage.clone()).unwrap_or_default();
+        let Live { mut prompt, mut plan, .. } = live;
+        let store = move |rows: &mut Rows<'_>| {
+            if !rows.finish_prompt(id)? {
+                return Ok(());
+            }
+            plan.pieces.clear();
+            (prompt.state, prompt.text, prompt.plan) = (PromptState::Done, String::new(), plan.to_value());
+            rows.update_prompt(&prompt)?;
+            count_usage(rows, &plan, &used)?;
+            for card in rows.open_cards()?.into_iter().filter(|card| card.prompt == Some(id)) {
+                close_card(rows, &card, "no longer open: the run has ended")?;
+            }
+            match label {
+                // Whoever stopped it is looking at it; everybody else gets a message that makes a sound.
+                Label::Cancelled | Label::Stopped => {
+                    let page = pages.into_iter().next().unwrap_or_default();
+                    last_word(rows, &prompt, &plan, Content::with_keyboard(page, Keyboard::none()))
+                }
+                _ => post_answer(rows, &prompt, &plan, pages),
+            }
+        };
+        self.shared.journal.transact(store).await?;
+        self.live.remove(&id);
+        Ok(())
+    }
+
+    async fn dropped(&mut self, id: PromptId) -> Result<(), JournalError> {
+        let Some(live) = self.live.get(&id).cloned() else { return Ok(()) };
+        let engine = live.plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
+        let page = show::dropped(&engine, live.plan.context.as_ref());
+        let store = move |rows: &mut Rows<'_>| {
+            if !rows.finish_prompt(id)? {
+                return Ok(());
+            }
+            last_word(rows, &live.prompt, &live.plan, Content::with_keyboard(page, Keyboard::none()))
+        };
+        self.shared.journal.transact(store).await?;
+        self.live.remove(&id);
+        Ok(())
+    }
+}
+
+fn spot_of(prompt: &Prompt) -> Spot {
+    Spot { chat: prompt.chat, topic: prompt.topic, reply_to: Some(prompt.message) }
+}
+
+/// The answer in its pages; the message that showed progress goes when the first is there.
+fn post_answer(
+    rows: &mut Rows<'_>,
+    prompt: &Prompt,
+    plan: &Plan,
+    pages: Vec<crate::text::Rendered>,
+) -> Result<(), JournalError> {
+    for (number, page) in pages.into_iter().enumerate() {
+        let mut draft = spot_of(prompt).draft(Kind::Answer, Content::new(page));
+        draft.prompt = Some(prompt.id);
+        if number == 0 {
+            draft.replaces = plan.slip();
+        } else {
+            draft.silent = true;
+        }
+        rows.post(&draft)?;
+    }
+    Ok(())
+}
+
+fn count_usage(rows: &mut Rows<'_>, plan: &Plan, used: &Detail) -> Result<(), JournalError> {
+    match &plan.engine {
+        Some(engine) => usage::count(rows, engine.as_str(), used, super::unix_now()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,279 @@
+//! Cards: a question of an engine as people see it, and what their buttons and words mean to the engine.
+
+use folkmoot_engines::event::{Answer, Ask, AskKind};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::api::{Button, Keyboard};
+use crate::journal::{Card, CardId};
+use crate::text::{self, Message, Overflow, Rendered};
+
+/// The most options that get a button each.
+const MOST_OPTIONS: usize = 8;
+
+/// What a button of a card says to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Press {
+    Allow(CardId),
+    Deny(CardId),
+    Option(CardId, usize),
+}
+
+impl Press {
+    pub fn data(self) -> String {
+        match self {
+            Self::Allow(CardId(id)) => format!("allow:{id}"),
+            Self::Deny(CardId(id)) => format!("deny:{id}"),
+            Self::Option(CardId(id), number) => format!("option:{id}:{number}"),
+        }
+    }
+
+    pub fn of(data: &str) -> Option<Self> {
+        let mut parts = data.split(':');
+        let word = parts.next()?;
+        let id = CardId(parts.next()?.parse().ok()?);
+        let number = parts.next();
+        if parts.next().is_some() {
+            return None;
+        }
+        match (word, number) {
+            ("allow", None) => Some(Self::Allow(id)),
+            ("deny", None) => Some(Self::Deny(id)),
+            ("option", Some(number)) => Some(Self::Option(id, number.parse().ok()?)),
+            _ => None,
+        }
+    }
+
+    pub fn card(self) -> CardId {
+        match self {
+            Self::Allow(id) | Self::Deny(id) | Self::Option(id, _) => id,
+        }
+    }
+
+    /// What the engine is told, and the word for people.
+    pub fn answer(self, ask: &Ask) -> Option<(Answer, String)> {
+        Some(match self {
+            Self::Allow(_) => (Answer::Allow { input: None }, "allowed once".to_owned()),
+            Self::Deny(_) => (Answer::Deny { note: String::new(), stop: false }, "denied".to_owned()),
+            Self::Option(_, number) => {
+                let option = ask.options.get(number)?.clone();
+                (Answer::Reply { answers: vec![option.clone()] }, format!("answered: {option}"))
+            }
+        })
+    }
+}
+
+/// What a reply to the card means: the answer to a question, or what to do instead.
+pub fn note(ask: &Ask, text: &str) -> (Answer, String) {
+    match ask.kind {
+        AskKind::Question => (Answer::Reply { answers: vec![text.to_owned()] }, "answered".to_owned()),
+        AskKind::Permission | AskKind::Plan => {
+            (Answer::Deny { note: text.to_owned(), stop: false }, "denied with a note".to_owned())
+        }
+    }
+}
+
+/// A question as it is kept with its card.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    pub ask: Ask,
+    pub engine: String,
+}
+
+impl Question {
+    pub fn of(card: &Card) -> Option<Self> {
+        serde_json::from_value(card.body.clone()).ok()
+    }
+
+    /// The card, in as many messages as its exact words take; the buttons belong under the last.
+    pub fn pages(&self) -> Vec<Rendered> {
+        text::pages(&message(&self.ask, &self.engine, footer(&self.ask)), Overflow::Split)
+    }
+
+    /// The card after it was decided, or when nobody waits for a decision any more. One message, so long words are cut.
+    pub fn closed(&self, how: &str) -> Rendered {
+        text::page(&message(&self.ask, &self.engine, format!("**{how}**")))
+    }
+
+    pub fn keyboard(&self, id: CardId) -> Keyboard {
+        let ask = &self.ask;
+        let deny = || Button::new("Deny", Press::Deny(id).data());
+        let options = ask.options.iter().take(MOST_OPTIONS).enumerate();
+        let options = options.map(|(number, word)| vec![Button::new(word.clone(), Press::Option(id, number).data())]);
+        let rows = match ask.kind {
+            AskKind::Question => options.chain([vec![deny()]]).collect(),
+            AskKind::Permission | AskKind::Plan => {
+                vec![vec![Button::new("Allow once", Press::Allow(id).data()), deny()]]
+            }
+        };
+        Keyboard { inline_keyboard: rows }
+    }
+}
+
+fn message(ask: &Ask, engine: &str, footer: String) -> Message {
+    let word = match ask.kind {
+        AskKind::Permission => "permission",
+        AskKind::Question => "question",
+        AskKind::Plan => "plan",
+    };
+    let title = ask.title.trim();
+    let exact = exact(ask);
+    let body = match exact {
+        Some(exact) if ask.kind == AskKind::Permission => format!("{}\n\n{exact}", plain(title)),
+        _ => title.to_owned(),
+    };
+    Message { header: format!("**{word}** · {engine}"), body, footer: Some(footer) }
+}
+
+fn footer(ask: &Ask) -> String {
+    match ask.kind {
+        AskKind::Question => "Reply to this message to answer in your own words.".to_owned(),
+        AskKind::Permission | AskKind::Plan => "Reply to this message to deny and say what to do instead.".to_owned(),
+    }
+}
+
+/// The exact command, change or input, whichever way the engine puts it.
+fn exact(ask: &Ask) -> Option<String> {
+    let detail = Value::Object(ask.detail.clone());
+    let input = ["input", "params", "metadata"].iter().find_map(|key| detail.get(key)).unwrap_or(&detail);
+    let found = |key: &str| input.get(key).or_else(|| detail.get(key)).filter(|value| !value.is_null());
+    if let Some(command) = found("command") {
+        let command = match command {
+            Value::String(text) => text.clone(),
+            Value::Array(words) => words.iter().map(word).collect::<Vec<_>>().join(" "),
+            other => other.to_string(),
+        };
+        return Some(fenced("sh", &command));
+    }
+    let path = ["file_path", "path", "filePath"].iter().find_map(|key| found(key)?.as_str());
+    let old = found("old_string").and_then(Value::as_str);
+    let new = found("new_string").or_else(|| found("content")).and_then(Value::as_str);
+    if let (Some(path), Some(new)) = (path, new) {
+        return Some(format!("`{path}`\n\n{}", fenced("diff", &difference(old.unwrap_or_default(), new))));
+    }
+    if let Some(diff) = found("diff").and_then(Value::as_str) {
+        return Some(fenced("diff", diff));
+    }
+    let changes = found("changes").or_else(|| found("fileChanges")).or_else(|| found("edits"));
+    if let Some(changes) = changes {
+        return Some(fenced("json", &serde_json::to_string_pretty(changes).ok()?));
+    }
+    let shown = input.as_object().is_some_and(|object| !object.is_empty());
+    shown.then(|| fenced("json", &serde_json::to_string_pretty(input).unwrap_or_default()))
+}
+
+fn word(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_./=:,@%+".contains(c));
+    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn difference(old: &str, new: &str) -> String {
+    let lines = |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
+    format!("{}{}", lines('-', old), lines('+', new))
+}
+
+/// A code block that nothing inside can end.
+fn fenced(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+/// Words that must not be read as Markdown.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_punctuation() {
+            plain.push('\\');
+        }
+        plain.push(c);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn question(kind: AskKind, detail: Value, options: &[&str]) -> Question {
+        let ask = Ask {
+            id: "q".into(),
+            kind,
+            title: "Bash: do *it*".into(),
+            detail: detail.as_object().unwrap().clone(),
+            options: options.iter().map(|&word| word.to_owned()).collect(),
+            withdrawn: false,
+        };
+        Question { ask, engine: "claude".into() }
+    }
+
+    fn text(detail: Value) -> String {
+        question(AskKind::Permission, detail, &[]).pages().remove(0).text
+    }
+
+    #[test]
+    fn a_card_shows_the_exact_command() {
+        let claude = text(json!({"tool_name": "Bash", "input": {"command": "rm -rf ``` build"}}));
+        assert!(claude.contains("rm -rf ``` build"), "{claude}");
+        assert!(claude.contains("Bash: do *it*") && claude.starts_with("permission · claude"), "{claude}");
+        let codex = text(json!({"command": ["bash", "-lc", "echo 'a b'"]}));
+        assert!(codex.contains(r"bash -lc 'echo '\''a b'\'''"), "{codex}");
+    }
+
+    #[test]
+    fn a_card_shows_the_exact_change() {
+        let edit = text(json!({"input": {"file_path": "src/a.rs", "old_string": "one\ntwo", "new_string": "three"}}));
+        assert!(edit.contains("src/a.rs") && edit.contains("-one\n-two\n+three"), "{edit}");
+        let write = text(json!({"input": {"file_path": "b", "content": "hello"}}));
+        assert!(write.contains("+hello"));
+        assert!(text(json!({"input": {"url": "https://example.org"}})).contains("https://example.org"));
+    }
+
+    #[test]
+    fn nothing_of_a_long_command_is_hidden() {
+        let command = (0..400).map(|n| format!("echo line-{n}")).collect::<Vec<_>>().join("\n");
+        let pages = question(AskKind::Permission, json!({"command": command}), &[]).pages();
+        let whole: String = pages.iter().map(|page| page.text.as_str()).collect();
+        assert!((0..400).all(|n| whole.contains(&format!("line-{n}"))));
+    }
+
+    #[test]
+    fn a_permission_has_allow_once_and_deny() {
+        let keyboard = question(AskKind::Permission, json!({}), &[]).keyboard(CardId(7));
+        let buttons: Vec<&str> = keyboard.inline_keyboard[0].iter().map(|button| button.text.as_str()).collect();
+        assert_eq!(buttons, ["Allow once", "Deny"]);
+        for button in &keyboard.inline_keyboard[0] {
+            assert_eq!(Press::of(&button.callback_data).unwrap().card(), CardId(7));
+        }
+    }
+
+    #[test]
+    fn a_question_has_its_options_and_takes_any_words() {
+        let question = question(AskKind::Question, json!({}), &["red", "blue"]);
+        let keyboard = question.keyboard(CardId(1));
+        let question = question.ask;
+        let press = Press::of(&keyboard.inline_keyboard[1][0].callback_data).unwrap();
+        assert_eq!(press.answer(&question).unwrap().0, Answer::Reply { answers: vec!["blue".into()] });
+        assert_eq!(note(&question, "green").0, Answer::Reply { answers: vec!["green".into()] });
+        assert!(Press::Option(CardId(1), 9).answer(&question).is_none());
+    }
+
+    #[test]
+    fn a_reply_to_a_permission_is_the_note_to_the_engine() {
+        let (answer, _) = note(&question(AskKind::Permission, json!({}), &[]).ask, "use trash instead");
+        assert_eq!(answer, Answer::Deny { note: "use trash instead".into(), stop: false });
+    }
+
+    #[test]
+    fn presses_survive_their_data_and_rubbish_is_none() {
+        for press in [Press::Allow(CardId(1)), Press::Deny(CardId(2)), Press::Option(CardId(3), 4)] {
+            assert_eq!(Press::of(&press.data()), Some(press));
+        }
+        for data in ["", "allow", "allow:x", "allow:1:2", "option:1", "option:1:2:3", "cancel"] {
+            assert_eq!(Press::of(data), None, "{data}");
+        }
+    }
+}

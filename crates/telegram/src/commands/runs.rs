@@ -1,0 +1,53 @@
+//! `/cancel`, `/status`, `/steer`, `/usage`: what runs, and what to do about it.
+
+use folkmoot_engines::desk::Cancelled;
+
+use super::{Answer, Call, later, said};
+use crate::bridge::Bridge;
+use crate::usage as sums;
+
+/// The run whose message is replied to; without a reply, the only one there is here.
+pub fn cancel(bridge: &mut Bridge, call: &Call) -> Answer {
+    let replies = call.message.replied_to().is_some();
+    let here = bridge.prompts_at(call.place);
+    let prompt = match (call.prompt, replies, &here[..]) {
+        (Some(prompt), _, _) => prompt,
+        (None, false, [only]) => *only,
+        (None, false, _) => return said("reply to the progress message to cancel."),
+        (None, true, _) => return said("nothing is currently running for that message."),
+    };
+    match bridge.cancel(prompt) {
+        // The message of the run says it.
+        Cancelled::Running | Cancelled::Queued => Ok(None),
+        Cancelled::Unknown => said("nothing is currently running for that message."),
+    }
+}
+
+pub fn status(bridge: &Bridge, call: &Call) -> Answer {
+    let lines = bridge.status_lines(call.place.chat);
+    said(if lines.is_empty() { "nothing runs, and nothing waits".to_owned() } else { lines.join("  \n") })
+}
+
+/// Something that a running engine should take into account now, where it can.
+pub fn steer(bridge: &mut Bridge, call: Call) -> Answer {
+    let prompt = call.prompt.or_else(|| match &bridge.prompts_at(call.place)[..] {
+        [only] => Some(*only),
+        _ => None,
+    });
+    let Some(prompt) = prompt else { return said("reply to the progress message of a run to steer it") };
+    if call.words.is_empty() {
+        return said("say what to take into account: `/steer use the other file`");
+    }
+    let steering = bridge.steer(prompt, call.words);
+    later(bridge, call.spot, async move {
+        Some(match steering.await {
+            Ok(()) => "told".to_owned(),
+            Err(_) => "this run cannot be steered; reply to its message to queue a prompt".to_owned(),
+        })
+    })
+}
+
+pub async fn usage(bridge: &Bridge) -> Answer {
+    let now = Bridge::now();
+    bridge.shared().journal.transact(move |rows| sums::report(rows, now)).await.map(Some)
+}

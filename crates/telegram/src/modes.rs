@@ -1,0 +1,53 @@
+//! How each engine is driven: somebody is there to answer, so where the program can ask, it may.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use folkmoot_engines::availability;
+use folkmoot_engines::engine::{Engine, Mode};
+use folkmoot_engines::event::EngineId;
+use folkmoot_engines::run::Runner;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+/// How long after the start a prompt waits for the answer of a program that was asked what it can.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// What is known about the programs; they are asked once, in the background.
+pub struct Modes {
+    known: BTreeMap<EngineId, watch::Receiver<Option<Mode>>>,
+    /// Until then a prompt waits for the answer.
+    until: Instant,
+}
+
+impl Modes {
+    /// Begins to ask; nobody waits for it.
+    pub fn look(engines: &[&'static dyn Engine], runner: &Runner) -> Self {
+        let known = engines.iter().map(|engine| (engine.id(), ask(*engine, runner))).collect();
+        Self { known, until: Instant::now() + PATIENCE }
+    }
+
+    /// The mode for a new run: an engine that has not answered yet is driven the plain way, which always works.
+    pub async fn of(&self, engine: &EngineId) -> Mode {
+        let Some(mut known) = self.known.get(engine).cloned() else { return Mode::Plain };
+        match timeout_at(self.until, known.wait_for(Option::is_some)).await {
+            Ok(Ok(mode)) => (*mode).unwrap_or_default(),
+            _ => Mode::Plain,
+        }
+    }
+}
+
+fn ask(engine: &'static dyn Engine, runner: &Runner) -> watch::Receiver<Option<Mode>> {
+    let settings = runner.settings(&engine.id());
+    let wish = settings.own_text("mode").unwrap_or("auto").to_owned();
+    let (told, known) = watch::channel(None);
+    if wish == "plain" {
+        told.send_replace(Some(Mode::Plain));
+        return known;
+    }
+    tokio::spawn(async move {
+        let warm = availability::has_warm(engine, &settings).await;
+        told.send_replace(Some(if warm { Mode::Warm } else { Mode::Plain }));
+    });
+    known
+}

@@ -1,0 +1,345 @@
+//! From the pieces of a prompt to a run: which thread, which engine, which folder, and the files and words that came along.
+
+use std::path::PathBuf;
+
+use folkmoot_engines::engine::{Engine, Mode};
+use folkmoot_engines::engines;
+use folkmoot_engines::event::{EngineId, ResumeToken};
+use folkmoot_engines::router::{Defaults, Target};
+
+use crate::context::{Context, Hints};
+use crate::directives::{self, Directives};
+use crate::journal::{JournalError, Preference, Prompt, PromptId, PromptState, Rows, Scope};
+use crate::piece::{self, Piece, Reply};
+use crate::plan::{self, Plan};
+use crate::settings::Sessions;
+use crate::shared::Shared;
+use crate::worktree::{self, Missing};
+use crate::{api, files};
+
+/// A prompt that can be run.
+pub struct Ready {
+    pub text: String,
+    pub engine: &'static dyn Engine,
+    pub resume: Option<ResumeToken>,
+    /// The prompt whose thread it continues, as long as that has no name.
+    pub after: Option<PromptId>,
+    pub context: Option<Context>,
+    pub folder: PathBuf,
+    pub mode: Mode,
+    pub model: Option<String>,
+    pub reasoning: Option<String>,
+}
+
+/// What becomes of a prompt.
+pub enum Prepared {
+    Run(Box<Ready>),
+    /// There is nothing to run, only something to say.
+    Say(String),
+}
+
+/// Why a prompt is not run, in words for the chat.
+type Refusal = String;
+
+pub async fn prepare(shared: &Shared, prompt: &Prompt) -> Prepared {
+    match attempt(shared, prompt).await {
+        Ok(prepared) => prepared,
+        Err(words) => Prepared::Say(words),
+    }
+}
+
+async fn attempt(shared: &Shared, prompt: &Prompt) -> Result<Prepared, Refusal> {
+    let plan = Plan::of(prompt);
+    let text = piece::joined(&plan.pieces);
+    let reply = plan.pieces.iter().find_map(|piece| piece.reply.clone());
+    let remembered = remember(shared, prompt, &text, reply.clone()).await.map_err(|error| error.to_string())?;
+    let place = place(shared, prompt, &text, reply.as_ref(), &remembered).await?;
+    let folder = match &place.context {
+        Some(context) => worktree::folder(&shared.settings.projects, context, Missing::Refuse).await.map_err(words)?,
+        None => shared.settings.start_folder.clone(),
+    };
+    let gathered = gather(shared, &plan.pieces, &folder).await?;
+    if !piece::says_something(&plan.pieces) {
+        return Ok(Prepared::Say(saved(&gathered.files, place.context.as_ref())));
+    }
+    let text = gathered.complete(&place.directives.prompt);
+    let thread = thread(shared, prompt, &remembered, &place).await.map_err(|error| error.to_string())?;
+    let engine =
+        engines::find(thread.engine.as_str()).ok_or_else(|| format!("there is no engine `{}`", thread.engine))?;
+    let Thread { resume, after, model, reasoning, .. } = thread;
+    let (context, mode) = (place.context, shared.modes.of(&engine.id()).await);
+    Ok(Prepared::Run(Box::new(Ready { text, engine, resume, after, context, folder, mode, model, reasoning })))
+}
+
+fn words(error: impl std::fmt::Display) -> Refusal {
+    error.to_string()
+}
+
+/// What the journal knows about the thread that a prompt continues, and about where it was written.
+struct Remembered {
+    resume: Option<ResumeToken>,
+    after: Option<PromptId>,
+    thread_context: Option<Context>,
+    bound: Option<Context>,
+    topic_engine: Option<EngineId>,
+    chat_engine: Option<EngineId>,
+}
+
+async fn remember(
+    shared: &Shared,
+    prompt: &Prompt,
+    text: &str,
+    reply: Option<Reply>,
+) -> Result<Remembered, JournalError> {
+    let named = shared.router.resume(text, reply.as_ref().map(|reply| reply.text.as_str()));
+    let (chat, place) = (prompt.chat, plan::place_of(prompt));
+    shared
+        .journal
+        .transact(move |rows| {
+            let replied = reply.map(|reply| rows.slip_at(chat, reply.message)).transpose()?.flatten();
+            let replied = replied.and_then(|slip| slip.prompt).map(|id| rows.prompt(id)).transpose()?.flatten();
+            let leader = replied.as_ref().map(Plan::of);
+            let resume = named.or_else(|| leader.as_ref()?.resume.clone());
+            let open = replied.filter(|prompt| prompt.state != PromptState::Done).map(|prompt| prompt.id);
+            let after = open.filter(|_| resume.is_none());
+            let thread_context = match &resume {
+                Some(token) => thread_context(rows, token)?,
+                None => after.and(leader).and_then(|plan| plan.context),
+            };
+            let engine = |scope| -> Result<Option<EngineId>, JournalError> {
+                Ok(rows.preference(scope, &Preference::Engine)?.map(EngineId::from))
+            };
+            let topic_engine = if place.topic.is_some() { engine(place)? } else { None };
+            Ok(Remembered {
+                topic_engine,
+                chat_engine: engine(Scope::chat(chat))?,
+                bound: nearest(rows, place, &Preference::Context)?.and_then(|value| serde_json::from_str(&value).ok()),
+                resume,
+                after,
+                thread_context,
+            })
+        })
+        .await
+}
+
+/// A preference of the topic, else of the chat.
+pub fn nearest(rows: &Rows<'_>, place: Scope, preference: &Preference) -> Result<Option<String>, JournalError> {
+    match place.topic {
+        Some(_) => Ok(rows.preference(place, preference)?.or(rows.preference(Scope::chat(place.chat), preference)?)),
+        None => rows.preference(place, preference),
+    }
+}
+
+/// The name under which the context of a thread is kept.
+fn thread_name(token: &ResumeToken) -> String {
+    format!("thread:{}", token.thread_key())
+}
+
+fn thread_context(rows: &Rows<'_>, token: &ResumeToken) -> Result<Option<Context>, JournalError> {
+    Ok(rows.value(&thread_name(token))?.and_then(|value| serde_json::from_str(&value).ok()))
+}
+
+/// Keeps where a thread works, so that a bare resume line finds back to it.
+pub fn keep_thread_context(rows: &mut Rows<'_>, token: &ResumeToken, context: &Context) -> Result<(), JournalError> {
+    rows.set_value(&thread_name(token), &serde_json::to_string(context)?)
+}
+
+/// Where a prompt works, and what it says beside that.
+struct Place {
+    directives: Directives,
+    context: Option<Context>,
+}
+
+async fn place(
+    shared: &Shared,
+    prompt: &Prompt,
+    text: &str,
+    reply: Option<&Reply>,
+    remembered: &Remembered,
+) -> Result<Place, Refusal> {
+    let projects = &shared.settings.projects;
+    let names = shared.names();
+    let mut directives = directives::parse(text, &names, true).map_err(words)?;
+    let hints = |directives: &Directives| Hints {
+        line: Context::in_text(text).or_else(|| Context::in_text(&reply?.text)),
+        thread: remembered.thread_context.clone(),
+        project: directives.project.clone(),
+        branch: directives.branch.clone(),
+        bound: remembered.bound.clone(),
+        chat: projects.of_chat(prompt.chat).map(str::to_owned),
+    };
+    if let Some(branch) = directives.branch.clone() {
+        let project = hints(&directives).context().and_then(|context| projects.find(&context.project));
+        let is_branch = match project {
+            Some((_, project)) => worktree::has_branch(project, &branch).await,
+            None => false,
+        };
+        if !is_branch {
+            // `@somebody please` is addressed to a person, not to a branch.
+            directives = directives::parse(text, &names, false).map_err(words)?;
+        }
+    }
+    Ok(Place { context: hints(&directives).context(), directives })
+}
+
+struct Thread {
+    engine: EngineId,
+    resume: Option<ResumeToken>,
+    after: Option<PromptId>,
+    model: Option<String>,
+    reasoning: Option<String>,
+}
+
+/// The thread that was named, else the one that goes on here, else a new one with the nearest default engine.
+async fn thread(
+    shared: &Shared,
+    prompt: &Prompt,
+    remembered: &Remembered,
+    place: &Place,
+) -> Result<Thread, JournalError> {
+    let project = place.context.as_ref().and_then(|context| shared.settings.projects.find(&context.project));
+    let defaults = Defaults {
+        directive: place.directives.engine.clone(),
+        topic: remembered.topic_engine.clone(),
+        chat: remembered.chat_engine.clone(),
+        project: project.and_then(|(_, project)| project.default_engine.as_deref().map(EngineId::from)),
+    };
+    let named = remembered.resume.clone();
+    let engine = match shared.router.target("", None, &defaults) {
+        _ if named.is_some() => named.as_ref().map(|token| token.engine.clone()).unwrap_or(EngineId::new("codex")),
+        Target::Thread(token) => token.engine,
+        Target::New(engine) => engine,
+    };
+    let goes_on = shared.settings.sessions == Sessions::Chat && named.is_none() && remembered.after.is_none();
+    let (prompt, after) = (prompt.clone(), remembered.after);
+    shared
+        .journal
+        .transact(move |rows| {
+            let after_engine = after.map(|id| rows.prompt(id)).transpose()?.flatten();
+            let engine = after_engine.and_then(|leader| Plan::of(&leader).engine).unwrap_or(engine);
+            let session = if goes_on { session(rows, &prompt, &engine)? } else { Session::default() };
+            let scope = plan::place_of(&prompt);
+            Ok(Thread {
+                model: nearest(rows, scope, &Preference::Model(engine.to_string()))?,
+                reasoning: nearest(rows, scope, &Preference::Reasoning(engine.to_string()))?,
+                resume: named.or(session.resume),
+                after: after.or(session.after),
+                engine,
+            })
+        })
+        .await
+}
+
+#[derive(Default)]
+struct Session {
+    resume: Option<ResumeToken>,
+    after: Option<PromptId>,
+}
+
+/// The thread of this chat or topic that a message without a reply goes on with. One that is just beginning counts too.
+fn session(rows: &Rows<'_>, prompt: &Prompt, engine: &EngineId) -> Result<Session, JournalError> {
+    let scope = plan::session_scope(prompt);
+    let resume = rows.preference(scope, &Preference::Session(engine.to_string()))?;
+    if let Some(value) = resume {
+        return Ok(Session { resume: Some(ResumeToken::new(engine.clone(), value)), after: None });
+    }
+    let begins = |open: &Prompt| {
+        let plan = Plan::of(open);
+        open.id < prompt.id && plan::session_scope(open) == scope && plan.engine.as_ref() == Some(engine)
+    };
+    let after = rows.open_prompts()?.into_iter().rfind(begins).map(|open| open.id);
+    Ok(Session { resume: None, after })
+}
+
+/// What came along with the words.
+#[derive(Default)]
+struct Gathered {
+    spoken: Vec<String>,
+    /// Paths within the project, with their sizes.
+    files: Vec<(PathBuf, usize)>,
+}
+
+impl Gathered {
+    fn complete(&self, written: &str) -> String {
+        let spoken = self.spoken.iter().map(|words| format!("(voice transcribed) {words}"));
+        let files: Vec<String> = self.files.iter().map(|(path, _)| path.display().to_string()).collect();
+        let files = match &files[..] {
+            [] => None,
+            [one] => Some(format!("[uploaded file: {one}]")),
+            more => Some(format!("[uploaded files]\n{}", more.join("\n"))),
+        };
+        let written = Some(written.to_owned()).filter(|text| !text.trim().is_empty());
+        written.into_iter().chain(spoken).chain(files).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+/// Fetches every file of the pieces: what is spoken is written down, the rest is stored in the folder.
+async fn gather(shared: &Shared, pieces: &[Piece], folder: &std::path::Path) -> Result<Gathered, Refusal> {
+    let mut gathered = Gathered::default();
+    for file in pieces.iter().filter_map(|piece| piece.file.as_ref()) {
+        if file.spoken {
+            gathered.spoken.push(shared.written_down(file).await?);
+            continue;
+        }
+        let content = shared.fetch(file).await?;
+        let size = content.len();
+        let (folder, uploads, name) = (folder.to_owned(), shared.settings.uploads.clone(), file.name.clone());
+        let stored = tokio::task::spawn_blocking(move || files::store_upload(&folder, &uploads, &name, &content));
+        let path = stored.await.map_err(words)?.map_err(words)?;
+        gathered.files.push((path, size));
+    }
+    Ok(gathered)
+}
+
+fn saved(files: &[(PathBuf, usize)], context: Option<&Context>) -> String {
+    let place = context.map_or_else(String::new, |context| format!(" in `{}`", context.name()));
+    let line =
+        |(path, bytes): &(PathBuf, usize)| format!("saved `{}`{place} ({})", path.display(), files::size(*bytes));
+    files.iter().map(line).collect::<Vec<_>>().join("\n\n")
+}
+
+impl Shared {
+    /// The content of a file at Telegram.
+    pub async fn fetch(&self, file: &piece::FileRef) -> Result<Vec<u8>, Refusal> {
+        let too_large = || format!("`{}` is too large: Telegram gives bots at most 20 MB", file.name);
+        if file.size.is_some_and(|size| size > api::MOST_DOWNLOAD) {
+            return Err(too_large());
+        }
+        let failed = |error: api::ApiError| format!("`{}` could not be fetched: {error}", file.name);
+        let mut last = None;
+        for attempt in 0..3 {
+            if attempt > 0 {
+                tokio::time::sleep(std::time::Duration::from_secs(attempt)).await;
+            }
+            let found = match self.bot.get_file(&file.id).await {
+                Ok(found) => found,
+                Err(error) => {
+                    last = Some(error);
+                    continue;
+                }
+            };
+            let Some(path) = found.file_path else { return Err(too_large()) };
+            match self.bot.download(&path, api::MOST_DOWNLOAD).await {
+                Ok(content) => return Ok(content),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.map_or_else(too_large, failed))
+    }
+
+    /// What was said in a voice note.
+    async fn written_down(&self, file: &piece::FileRef) -> Result<String, Refusal> {
+        let Some(speech) = &self.settings.speech else {
+            return Err("voice notes cannot be written down here\n\nhint: set `stt.api_key`, or `stt.base_url` to an \
+                        endpoint that needs none"
+                .to_owned());
+        };
+        let content = self.fetch(file).await?;
+        let said = speech.transcribe(&file.name, content.into()).await;
+        let said = said.map_err(|error| format!("the voice note could not be written down: {error}"))?;
+        if said.text.trim().is_empty() {
+            return Err("nothing was understood in the voice note".to_owned());
+        }
+        Ok(said.text)
+    }
+}

@@ -1,0 +1,48 @@
+//! What all parts of a running bridge use.
+
+use folkmoot_engines::engines;
+use folkmoot_engines::resume::Codecs;
+use folkmoot_engines::router::Router;
+use parking_lot::RwLock;
+
+use crate::api::{Bot, Me};
+use crate::directives::Names;
+use crate::journal::Journal;
+use crate::modes::Modes;
+use crate::settings::Settings;
+
+pub struct Shared {
+    pub settings: Settings,
+    pub bot: Bot,
+    pub journal: Journal,
+    pub router: Router,
+    pub codecs: Codecs,
+    pub modes: Modes,
+    me: RwLock<Option<Me>>,
+}
+
+impl Shared {
+    pub fn new(settings: Settings, bot: Bot, journal: Journal, modes: Modes) -> Self {
+        let codecs = engines::codecs();
+        let router = Router::new(codecs.clone(), settings.default_engine.clone(), None);
+        Self { settings, bot, journal, router, codecs, modes, me: RwLock::new(None) }
+    }
+
+    /// The bot itself, once it has said who it is.
+    pub fn me(&self) -> Option<Me> {
+        self.me.read().clone()
+    }
+
+    pub fn set_me(&self, me: Me) {
+        *self.me.write() = Some(me);
+    }
+
+    /// The words that can be directives or commands.
+    pub fn names(&self) -> Names {
+        Names {
+            engines: self.settings.engines.clone(),
+            projects: self.settings.projects.aliases().map(str::to_owned).collect(),
+            bot: self.me().map(|me| me.username).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! How a prompt looks in its chat, from the first sign to the last word.
+
+use std::time::Duration;
+
+use folkmoot_engines::desk::View;
+use folkmoot_engines::event::EngineId;
+use folkmoot_engines::progress::{Label, Progress, markdown};
+
+use crate::api::{Button, Keyboard};
+use crate::context::Context;
+use crate::journal::Content;
+use crate::text::{self, Message, Overflow, Rendered};
+
+/// What the button below a run says to us.
+pub const CANCEL: &str = "cancel";
+
+/// The first sign of a prompt.
+pub fn first_sign(engine: &EngineId, context: Option<&Context>, waits: bool) -> Content {
+    let mut progress = Progress::new(engine.clone());
+    if waits {
+        progress.set_queued();
+    }
+    progress_of(&View { progress, elapsed: Duration::ZERO }, context)
+}
+
+/// A sign before anything is known: a voice note or a file is still on its way.
+pub fn receiving() -> Content {
+    Content::with_keyboard(text::plain("receiving · 0s"), Keyboard::none())
+}
+
+/// A run while it goes on.
+pub fn progress_of(view: &View, context: Option<&Context>) -> Content {
+    let message = message_of(view, context);
+    Content::with_keyboard(text::page(&message), Keyboard::row([Button::new("cancel", CANCEL)]))
+}
+
+/// The last word about a run, as many messages as it takes.
+pub fn last_of(view: &View, context: Option<&Context>, overflow: Overflow) -> Vec<Rendered> {
+    let mut message = message_of(view, context);
+    if view.progress.label() == Label::Stopped {
+        message.body = joined(&message.body, STOPPED);
+    }
+    text::pages(&message, overflow)
+}
+
+const STOPPED: &str = "The bridge was stopped while this ran. Reply to go on.";
+
+/// The last word about a run that ended with us.
+pub fn interrupted(engine: &str, resume_line: Option<String>, context: Option<&Context>) -> Rendered {
+    let header = format!("{} · {engine}", Label::Stopped.as_str());
+    let footer = footer(context, resume_line);
+    text::page(&Message { header, body: STOPPED.to_owned(), footer })
+}
+
+/// The last word about a prompt that was taken out of its queue.
+pub fn dropped(engine: &str, context: Option<&Context>) -> Rendered {
+    let header = format!("{} · {engine}", Label::Cancelled.as_str());
+    text::page(&Message { header, body: "Dropped from the queue.".to_owned(), footer: footer(context, None) })
+}
+
+fn message_of(view: &View, context: Option<&Context>) -> Message {
+    let message = markdown::message(&view.progress, view.elapsed);
+    Message { footer: footer(context, message.footer), ..message }
+}
+
+/// The `ctx:` line, then the resume line.
+fn footer(context: Option<&Context>, resume_line: Option<String>) -> Option<String> {
+    let lines: Vec<String> = context.map(Context::line).into_iter().chain(resume_line).collect();
+    // Two blanks make a line break of a line end.
+    (!lines.is_empty()).then(|| lines.join("  \n"))
+}
+
+fn joined(body: &str, more: &str) -> String {
+    if body.is_empty() { more.to_owned() } else { format!("{}\n\n{more}", markdown::closed(body)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use folkmoot_engines::engines;
+    use folkmoot_engines::event::{Completed, Detail, Event, ResumeToken};
+
+    use super::*;
+
+    const ENGINE: EngineId = EngineId::new("codex");
+
+    fn view(answer: &str, error: Option<&str>) -> View {
+        let mut progress = Progress::new(ENGINE);
+        let codecs = engines::codecs();
+        progress.take(
+            &Event::Completed(Completed {
+                engine: ENGINE,
+                ok: error.is_none(),
+                answer: answer.to_owned(),
+                resume: Some(ResumeToken::new("codex", "t-1")),
+                error: error.map(str::to_owned),
+                usage: Detail::new(),
+            }),
+            |token| codecs.format_resume(token),
+        );
+        View { progress, elapsed: Duration::from_secs(5) }
+    }
+
+    fn texts(view: &View) -> Vec<String> {
+        let context = Context::new("web", Some("fix"));
+        last_of(view, Some(&context), Overflow::Split).into_iter().map(|page| page.text).collect()
+    }
+
+    #[test]
+    fn the_final_output_includes_status_answer_context_and_resume_line() {
+        assert_eq!(texts(&view("Fixed.", None)), ["done · codex · 5s\n\nFixed.\n\nctx: web @fix\ncodex resume t-1"]);
+        let failed = &texts(&view("", Some("codex failed (rc=1).\nno credit")))[0];
+        assert!(failed.starts_with("error · codex") && failed.contains("no credit"), "{failed}");
+        assert!(failed.ends_with("codex resume t-1"));
+    }
+
+    #[test]
+    fn cancelled_and_stopped_runs_say_so_and_keep_the_resume_line() {
+        let cancelled = &texts(&view("", Some("cancelled")))[0];
+        assert_eq!(cancelled, "cancelled · codex · 5s\n\nctx: web @fix\ncodex resume t-1");
+        let mut stopped = view("half", Some("cancelled"));
+        stopped.progress.set_stopped();
+        let stopped = &texts(&stopped)[0];
+        assert!(stopped.starts_with("stopped") && stopped.contains("half") && stopped.contains("Reply to go on"));
+        let interrupted = interrupted("codex", Some("`codex resume t-1`".into()), None).text;
+        assert!(interrupted.starts_with("stopped · codex") && interrupted.ends_with("codex resume t-1"));
+    }
+
+    #[test]
+    fn the_first_sign_has_a_button_and_says_whether_it_waits() {
+        let sign = first_sign(&ENGINE, None, false);
+        assert_eq!(sign.rendered.text, "starting · codex · 0s");
+        assert_eq!(sign.keyboard.inline_keyboard[0][0].callback_data, CANCEL);
+        assert!(first_sign(&ENGINE, None, true).rendered.text.starts_with("queued"));
+    }
+
+    #[test]
+    fn what_was_said_can_be_read_back_from_the_message() {
+        let text = &texts(&view("ok", None))[0];
+        assert_eq!(Context::in_text(text), Some(Context::new("web", Some("fix"))));
+        assert_eq!(engines::codecs().extract_resume(text), Some(ResumeToken::new("codex", "t-1")));
+    }
+}
