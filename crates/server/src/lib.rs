@@ -16,4 +16,5 @@ pub mod net;
 pub mod rest;
 pub mod runner;
 pub mod serve;
+pub mod telegram;
 pub mod ws;

@@ -13,6 +13,7 @@ use parking_lot::RwLock;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
 
 use crate::app::{App, Parts, wall_clock};
 use crate::auth::{Auth, random_hex};
@@ -21,14 +22,14 @@ use crate::config::Config;
 use crate::hub::executor::Executor;
 use crate::hub::{Job, Mailbox, Respond, Work};
 use crate::metrics::Metrics;
-use crate::{health, log, net, rest};
+use crate::{health, log, net, rest, telegram};
 
 const READERS: usize = 3;
 /// A stop must be over within 5 s, whatever peers do.
 const STOP_PATIENCE: Duration = Duration::from_millis(3500);
 
 /// Serves until SIGTERM or SIGINT.
-pub async fn run(config: Config) -> anyhow::Result<()> {
+pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     log::init(&config);
     let address = config.server.listen_addr()?;
     // The port first: a second hub should learn of the first before it touches any file.
@@ -37,8 +38,9 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     let store = open_store(&data_dir)?;
     let secret = jwt_secret(&config, &data_dir)?;
     let hub = Hub::start(config, store, &secret)?;
+    let bridge = telegram::beside_hub(hub.app.config(), config_file, hub.stop.subscribe());
     announce(&hub.app, listener.local_addr()?);
-    hub.serve(listener).await
+    hub.serve(listener, bridge).await
 }
 
 struct Hub {
@@ -77,7 +79,7 @@ impl Hub {
         Ok(Self { app, stop, thread, thread_ended })
     }
 
-    async fn serve(self, listener: TcpListener) -> anyhow::Result<()> {
+    async fn serve(self, listener: TcpListener, bridge: Option<JoinHandle<()>>) -> anyhow::Result<()> {
         let router = rest::router(self.app.clone()).merge(health::router(self.app.clone()));
         let serving = tokio::spawn(net::serve(listener, self.app.clone(), router, self.stop.subscribe()));
         tokio::select! {
@@ -92,6 +94,9 @@ impl Hub {
         let thread = self.thread;
         let finish = async {
             let _ = serving.await;
+            if let Some(bridge) = bridge {
+                let _ = bridge.await;
+            }
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         };
         if tokio::time::timeout(STOP_PATIENCE, finish).await.is_err() {
@@ -102,7 +107,7 @@ impl Hub {
     }
 }
 
-async fn wait_for_signal() -> anyhow::Result<()> {
+pub(crate) async fn wait_for_signal() -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {

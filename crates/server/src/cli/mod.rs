@@ -28,6 +28,7 @@ mod run;
 mod send;
 mod serve;
 mod tail;
+mod telegram;
 #[cfg(test)]
 mod tests;
 
@@ -83,6 +84,8 @@ enum Command {
     Run(run::Args),
     /// List the engines, and say which can be used.
     Engines(engines::Args),
+    /// Drive engines from Telegram: the bridge alone, or `setup`.
+    Telegram(telegram::Args),
     /// Run agents for pools, and see and use those that are there.
     #[command(subcommand)]
     Pool(pool::Command),
@@ -97,7 +100,7 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
     ("Use a hub", &["login", "member", "channel", "send", "tail"]),
-    ("Engines", &["run", "engines"]),
+    ("Engines", &["run", "engines", "telegram"]),
     ("Pools", &["pool"]),
     ("Other", &["completions"]),
 ];
@@ -123,6 +126,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Send(args) => client::block_on(send::run(&settings, args)),
         Command::Tail(args) => client::block_on(tail::run(&settings, args)),
         Command::Run(args) => run::run(&settings, args),
+        Command::Telegram(args) => telegram::run(&settings, args),
         Command::Engines(args) => client::block_on(engines::run(&settings, args)),
         Command::Pool(command) => pool::run(&settings, command),
         Command::Completions(args) => completions::run(&args),

@@ -47,6 +47,18 @@ pub fn password(given: Option<String>, from_stdin: bool) -> anyhow::Result<Secre
     hidden("Password")
 }
 
+/// Something secret, from standard input or typed without an echo.
+pub fn secret(question: &str, from_stdin: bool) -> anyhow::Result<Secret> {
+    if from_stdin {
+        return Ok(Secret::new(read_line()?.trim_end_matches(['\r', '\n'])));
+    }
+    if !is_possible() {
+        let fault = Fault::usage("there is no terminal to ask for the token");
+        return Err(fault.hint("pipe it in with `--token-stdin`").into());
+    }
+    hidden(question)
+}
+
 fn hidden(question: &str) -> anyhow::Result<Secret> {
     eprint!("{question}: ");
     std::io::stderr().flush()?;

@@ -36,7 +36,7 @@ pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     refuse_what_is_not_built(&loaded.config)?;
     raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(crate::serve::run(loaded.config))?;
+    runtime.block_on(crate::serve::run(loaded.config, &loaded.file))?;
     Ok(ExitCode::SUCCESS)
 }
 

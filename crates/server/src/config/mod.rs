@@ -256,6 +256,30 @@ pub struct Telegram {
     pub allowed_user_ids: Vec<i64>,
     pub api_base: String,
     pub edit_interval_s: f64,
+    pub join_window_s: f64,
+    pub message_overflow: MessageOverflow,
+    pub session_mode: SessionMode,
+    pub uploads_dir: String,
+}
+
+/// What happens to an answer that is longer than a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageOverflow {
+    /// As many messages as it takes.
+    Split,
+    /// One message, its end cut.
+    Trim,
+}
+
+/// Whether a chat goes on where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SessionMode {
+    /// Every message begins a thread, unless it replies to one.
+    Stateless,
+    /// A message goes on with the last thread of its chat or topic.
+    Chat,
 }
 
 impl Default for Telegram {
@@ -266,6 +290,10 @@ impl Default for Telegram {
             allowed_user_ids: Vec::new(),
             api_base: "https://api.telegram.org".into(),
             edit_interval_s: 1.0,
+            join_window_s: 0.35,
+            message_overflow: MessageOverflow::Split,
+            session_mode: SessionMode::Stateless,
+            uploads_dir: "incoming".into(),
         }
     }
 }
@@ -309,12 +337,26 @@ impl Engine {
 }
 
 /// `[projects.NAME]`: a folder that chats can work in.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Project {
     pub path: String,
     pub default_engine: String,
     pub chat_id: i64,
+    pub worktrees_dir: String,
+    pub worktree_base: String,
+}
+
+impl Default for Project {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            default_engine: String::new(),
+            chat_id: 0,
+            worktrees_dir: ".worktrees".into(),
+            worktree_base: String::new(),
+        }
+    }
 }
 
 impl Project {

@@ -82,6 +82,18 @@ fn doors(check: &mut Check, config: &Config) {
     check.seconds("smarthole.response_timeout_s", config.smarthole.response_timeout_s, 0.1);
     check.seconds("chopsticks.request_timeout_s", config.chopsticks.request_timeout_s, 0.1);
     check.seconds("telegram.edit_interval_s", config.telegram.edit_interval_s, 0.0);
+    telegram(check, config);
+}
+
+fn telegram(check: &mut Check, config: &Config) {
+    check.seconds("telegram.join_window_s", config.telegram.join_window_s, 0.0);
+    let uploads = std::path::Path::new(&config.telegram.uploads_dir);
+    let inside = |part: std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
+    if config.telegram.uploads_dir.is_empty() || !uploads.components().all(inside) {
+        let sentence =
+            format!("`telegram.uploads_dir` is `{}`; it must be a folder below the project", uploads.display());
+        check.add("telegram.uploads_dir", Problem::new(sentence).hint("leave it out for `incoming`"));
+    }
     for id in &config.telegram.allowed_user_ids {
         if *id <= 0 {
             let sentence = format!("`telegram.allowed_user_ids` has {id}; the id of a user is positive");
@@ -104,6 +116,18 @@ fn projects(check: &mut Check, config: &Config) {
         if project.path.is_empty() {
             let path = format!("projects.{name}.path");
             check.add(&path, Problem::new(format!("the project `{name}` has no `path`")));
+        }
+        let taken = folkmoot_engines::engines::find(name).is_some() || folkmoot_telegram::menu::is_reserved(name);
+        if taken {
+            let sentence = format!("the project `{name}` has the name of an engine or of a chat command");
+            check.add(&format!("projects.{name}"), Problem::new(sentence).hint("give it another name"));
+        }
+        let same_chat = |other: &&String| config.projects[*other].chat_id == project.chat_id && *other < name;
+        if project.chat_id != 0
+            && let Some(other) = config.projects.keys().find(same_chat)
+        {
+            let path = format!("projects.{name}.chat_id");
+            check.add(&path, Problem::new(format!("the projects `{other}` and `{name}` have the same `chat_id`")));
         }
         if !project.default_engine.is_empty() {
             check.engine(&format!("projects.{name}.default_engine"), &project.default_engine, config);

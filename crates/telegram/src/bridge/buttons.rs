@@ -105,7 +105,7 @@ impl Bridge {
                 return Ok(false);
             }
             if let (Some(slip), Some(question)) = (card.slip, question) {
-                rows.revise(slip, Content::new(question.closed(&by_name)))?;
+                rows.revise(slip, &Content::new(question.closed(&by_name)))?;
             }
             Ok(true)
         };

@@ -129,7 +129,7 @@ pub async fn run(
     let _lock = Lock::acquire(&settings.lock, &settings.token)?;
     let bot = Bot::new(&settings.api_base, &settings.token)?;
     let (journal, orders) = Journal::open(&settings.data_dir)?;
-    let (outbox, outcomes) = Outbox::start(bot.clone(), journal.clone(), orders).await?;
+    let (outbox, outcomes) = Outbox::start(bot.clone(), journal.clone(), orders, settings.edit_interval).await?;
     let (events_in, mut events) = mpsc::unbounded_channel();
     let modes = Modes::look(&configured(&settings), &runner);
     let desk = Desk::new(Board(events_in.clone()), runner.clone(), MOST_RUNS, settings.edit_interval);
@@ -151,7 +151,9 @@ pub async fn run(
     let ended = bridge.serve(&mut events, stop).await;
     tasks.into_iter().for_each(|task| task.abort());
     bridge.stop(&mut events).await;
-    outbox.drain(STOP_MESSAGES).await;
+    if !outbox.drain(STOP_MESSAGES).await {
+        tracing::info!("some messages are delivered at the next start");
+    }
     ended
 }
 

@@ -82,7 +82,7 @@ pub(super) fn last_word(
     content: Content,
 ) -> Result<(), JournalError> {
     match plan.slip() {
-        Some(slip) => rows.revise(slip, content),
+        Some(slip) => rows.revise(slip, &content),
         None => {
             let spot = Spot { chat: prompt.chat, topic: prompt.topic, reply_to: Some(prompt.message) };
             let mut draft = spot.draft(Kind::Answer, content);
@@ -106,7 +106,7 @@ pub(super) fn close_card(rows: &mut Rows<'_>, card: &crate::journal::Card, why: 
     }
     let question = cards::Question::of(card);
     match (card.slip, question) {
-        (Some(slip), Some(question)) => rows.revise(slip, Content::new(question.closed(why))),
+        (Some(slip), Some(question)) => rows.revise(slip, &Content::new(question.closed(why))),
         _ => Ok(()),
     }
 }

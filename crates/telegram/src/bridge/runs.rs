@@ -78,7 +78,7 @@ impl Bridge {
         let store = move |rows: &mut Rows<'_>| {
             let slip = match sign {
                 Some(slip) => {
-                    rows.revise(slip, shown)?;
+                    rows.revise(slip, &shown)?;
                     slip
                 }
                 None => {

@@ -11,6 +11,7 @@ use crate::config::{Loaded, Override};
 
 mod checks;
 mod database;
+mod telegram;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -104,6 +105,7 @@ fn examine(loaded: &Loaded) -> anyhow::Result<Vec<Finding>> {
     findings.push(checks::smarthole(&loaded.config, &hub));
     findings.push(checks::open_files());
     findings.push(runtime.block_on(checks::profile()));
+    findings.extend(runtime.block_on(telegram::check(&loaded.config)));
     Ok(findings)
 }
 

@@ -1,0 +1,164 @@
+//! `moot telegram setup`: from a token to a configuration that works.
+
+use std::time::Duration;
+
+use folkmoot_engines::availability;
+use folkmoot_engines::engine::Engine;
+use folkmoot_engines::engines::ALL;
+use folkmoot_telegram::api::{ApiError, Bot, Content, Message, UpdateId};
+
+use crate::cli::{Fault, Settings, output, prompt};
+use crate::config::{Loaded, edit};
+use crate::runner;
+
+/// How long one look for a message takes.
+const LOOK: Duration = Duration::from_secs(25);
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Make a bot first: write /newbot to @BotFather in Telegram; it gives you the token.
+
+Examples:
+  moot telegram setup
+  moot telegram setup --token-stdin --chat 123456 --engine claude < token.txt")]
+pub struct Args {
+    /// Read the token from standard input instead of asking for it.
+    #[arg(long)]
+    token_stdin: bool,
+    /// The chat to serve; without it you are asked to write to the bot.
+    #[arg(long, value_name = "ID", allow_negative_numbers = true)]
+    chat: Option<i64>,
+    /// A user who may give orders; needed for a group.
+    #[arg(long, value_name = "ID")]
+    user: Option<i64>,
+    /// The engine of new threads.
+    #[arg(long)]
+    engine: Option<String>,
+}
+
+/// What is written down at the end.
+struct Choice {
+    token: String,
+    chat: i64,
+    users: Vec<i64>,
+    engine: String,
+}
+
+pub async fn run(settings: &Settings, args: Args) -> anyhow::Result<()> {
+    let loaded = settings.load()?;
+    let token = token(&args)?;
+    let bot = Bot::new(&loaded.config.telegram.api_base, &token)
+        .map_err(|error| Fault::usage(error.to_string()).hint("copy the whole token that @BotFather gave you"))?;
+    let me = bot.get_me().await.map_err(|error| token_fault(&error))?;
+    output::note(&format!("This is @{}.", me.username));
+    let (chat, user) = match args.chat {
+        Some(chat) => (chat, args.user),
+        None => capture(&bot, &me.username).await?,
+    };
+    let mut users = loaded.config.telegram.allowed_user_ids.clone();
+    users.extend(args.user.or(user).filter(|user| !users.contains(user)));
+    if chat < 0 && users.is_empty() {
+        return Err(Fault::usage("a group needs somebody who may give orders")
+            .hint("name one with `--user ID`")
+            .into());
+    }
+    let engine = engine(&args, &loaded)?;
+    let file = write(settings, &Choice { token, chat, users, engine })?;
+    output::note(&format!("Written to {file}. Start with `moot telegram`, or `moot serve` for the whole hub."));
+    Ok(())
+}
+
+fn token(args: &Args) -> anyhow::Result<String> {
+    if !args.token_stdin {
+        output::note("Write /newbot to @BotFather in Telegram, and paste the token that it gives you.");
+    }
+    Ok(prompt::secret("Token", args.token_stdin)?.expose().trim().to_owned())
+}
+
+fn token_fault(error: &ApiError) -> Fault {
+    match error.is_unauthorized() {
+        true => Fault::failed("Telegram does not know this token").hint("ask @BotFather for it with /token"),
+        false => Fault::failed(error.to_string()).hint("check the network and `telegram.api_base`"),
+    }
+}
+
+/// Waits for a message to the bot, and takes its chat.
+async fn capture(bot: &Bot, name: &str) -> anyhow::Result<(i64, Option<i64>)> {
+    if !prompt::is_possible() {
+        return Err(Fault::usage("no chat was named, and there is nobody to ask")
+            .hint("name it with `--chat ID`")
+            .into());
+    }
+    let mut offset = skip_old(bot).await?;
+    output::note(&format!("Now write anything to @{name}, in the chat or group that it should serve."));
+    loop {
+        let updates = bot.get_updates(offset, LOOK).await.map_err(|error| token_fault(&error))?;
+        for update in updates {
+            offset = Some(UpdateId(update.update_id.0 + 1));
+            let Content::Message(message) = update.content else { continue };
+            let (question, found) = described(&message);
+            if prompt::confirm(&question)? {
+                // Taken as read, so that the bridge does not take it for a prompt.
+                let _ = bot.get_updates(offset, Duration::ZERO).await;
+                return Ok(found);
+            }
+        }
+    }
+}
+
+/// What was written before is not meant as an answer to us.
+async fn skip_old(bot: &Bot) -> anyhow::Result<Option<UpdateId>> {
+    let mut offset = None;
+    loop {
+        let old = bot.get_updates(offset, Duration::ZERO).await.map_err(|error| token_fault(&error))?;
+        match old.last() {
+            Some(last) => offset = Some(UpdateId(last.update_id.0 + 1)),
+            None => return Ok(offset),
+        }
+    }
+}
+
+fn described(message: &Message) -> (String, (i64, Option<i64>)) {
+    let chat = &message.chat;
+    let who = message.from.as_ref().map_or("somebody", |user| user.first_name.as_str());
+    let place = match (&chat.title, chat.is_private()) {
+        (Some(title), _) => format!("the group “{title}”"),
+        (None, true) => "your private chat".to_owned(),
+        (None, false) => "a group".to_owned(),
+    };
+    let question = format!("{who} wrote in {place} ({}). Serve this chat?", chat.id);
+    (output::printable(&question), (chat.id.0, message.from.as_ref().map(|user| user.id.0)))
+}
+
+fn engine(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
+    let runner = runner::runner(&loaded.config);
+    let installed = |engine: &&'static dyn Engine| availability::is_installed(*engine, &runner.settings(&engine.id()));
+    let found: Vec<String> = ALL.into_iter().filter(installed).map(|engine| engine.id().to_string()).collect();
+    let wanted = match &args.engine {
+        Some(engine) => engine.clone(),
+        None if !prompt::is_possible() => loaded.config.engines.default.clone(),
+        None => {
+            output::note(&format!("Engines on this machine: {}.", found.join(", ")));
+            let default = &loaded.config.engines.default;
+            let default = if found.contains(default) { default } else { found.first().unwrap_or(default) };
+            prompt::text("Engine of new threads", Some(default))?
+        }
+    };
+    crate::cli::engines::find(&wanted)?;
+    if !found.contains(&wanted) {
+        output::note(&format!("note: {wanted} is not installed yet"));
+    }
+    Ok(wanted)
+}
+
+fn write(settings: &Settings, choice: &Choice) -> anyhow::Result<String> {
+    let sources = settings.sources();
+    let users: Vec<String> = choice.users.iter().map(ToString::to_string).collect();
+    edit::set(&sources, "telegram.bot_token", &choice.token)?;
+    edit::set(&sources, "telegram.chat_id", &choice.chat.to_string())?;
+    if !users.is_empty() {
+        edit::set(&sources, "telegram.allowed_user_ids", &format!("[{}]", users.join(", ")))?;
+    }
+    let file = edit::set(&sources, "engines.default", &choice.engine)?;
+    Ok(file.display().to_string())
+}
