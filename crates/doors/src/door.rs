@@ -84,11 +84,22 @@ pub enum Step {
 /// What a session wants of the hub.
 #[derive(Debug)]
 pub enum Ask {
-    LogIn { token: String },
-    Do { command: Box<Command>, on_behalf: Option<MemberId> },
-    Unsubscribe { channel: ChannelId },
+    LogIn {
+        token: String,
+    },
+    Do {
+        command: Box<Command>,
+        on_behalf: Option<MemberId>,
+    },
+    Unsubscribe {
+        channel: ChannelId,
+    },
     Poll(Poll),
-    Resume { positions: Vec<(ChannelId, u64)> },
+    Resume {
+        positions: Vec<(ChannelId, u64)>,
+    },
+    /// An agent of a pool said something; it has no account and gets no answer.
+    Pool(Box<crate::chopsticks::mapping::Said>),
 }
 
 /// A look into the inbox.

@@ -3,10 +3,11 @@
 //! Every door has the same files: `wire.rs` (the document's shapes), `mapping.rs` (wire ↔ core, total functions),
 //! `session.rs` (one connection), `tests.rs` (the document's rules). A new door is a folder and a line in [`DOORS`].
 
+pub mod chopsticks;
 pub mod door;
 pub mod lark;
 
 pub use door::{Ask, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
 
 /// Every door that takes WebSocket connections on the main listener.
-pub const DOORS: &[&dyn Protocol] = &[&lark::Lark];
+pub const DOORS: &[&dyn Protocol] = &[&lark::Lark, &chopsticks::Chopsticks];

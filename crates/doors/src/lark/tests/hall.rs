@@ -222,6 +222,7 @@ impl Hall {
                     self.resume(index, actor, channel, after, ticket);
                 }
             }
+            Ask::Pool(said) => panic!("a Lark session has nothing to say to a pool: {said:?}"),
         }
     }
 
