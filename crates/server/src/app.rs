@@ -11,10 +11,11 @@ use bytes::Bytes;
 use folkmoot_core::ids::{ConnectionId, FileId, IdSource, MemberId};
 use folkmoot_core::lookup::Found;
 use folkmoot_core::{Actor, Command, Millis, Refusal, Reply, State};
-use folkmoot_doors::{Protocol, Ticket};
+use folkmoot_doors::{Protocol, Session, Ticket};
 use folkmoot_store::Reader;
 use parking_lot::{Mutex, RwLock};
 use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::auth::{Auth, Identity};
@@ -22,6 +23,7 @@ use crate::config::{Config, Network};
 use crate::hub::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
 use crate::limits::RateLimits;
 use crate::metrics::Metrics;
+use crate::pools::Pools;
 use crate::ws;
 use crate::ws::connection::Connection;
 
@@ -37,6 +39,7 @@ struct Inner {
     limits: RateLimits,
     metrics: Arc<Metrics>,
     ids: Mutex<IdSource>,
+    pools: Pools,
     next_connection: AtomicU64,
     trusted_proxies: Vec<Network>,
     data_dir: PathBuf,
@@ -87,6 +90,7 @@ impl Drop for Borrowed<'_> {
 impl App {
     pub fn new(parts: Parts) -> Self {
         let data_dir = parts.config.data_dir();
+        let pools = Pools::new(&parts.config.chopsticks, Arc::clone(&parts.metrics));
         Self(Arc::new(Inner {
             trusted_proxies: parts.config.server.trusted_networks(),
             files_dir: data_dir.join("files"),
@@ -99,6 +103,7 @@ impl App {
             limits: RateLimits::default(),
             metrics: parts.metrics,
             ids: Mutex::new(IdSource::new(parts.seed)),
+            pools,
             next_connection: AtomicU64::new(1),
             started: Instant::now(),
             stop: parts.stop,
@@ -123,6 +128,10 @@ impl App {
 
     pub fn limits(&self) -> &RateLimits {
         &self.0.limits
+    }
+
+    pub fn pools(&self) -> &Pools {
+        &self.0.pools
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -232,10 +241,29 @@ impl App {
 
     /// Starts the task of a new connection.
     pub fn serve_connection(&self, protocol: &'static dyn Protocol, stream: TcpStream, already_read: Bytes) {
+        let (connection, reading) = self.new_connection(protocol, stream);
+        tokio::spawn(self.run_connection(connection, protocol.open(self.now()), reading, already_read));
+    }
+
+    pub fn new_connection(
+        &self,
+        protocol: &'static dyn Protocol,
+        stream: TcpStream,
+    ) -> (Arc<Connection>, OwnedReadHalf) {
         let id = ConnectionId(self.0.next_connection.fetch_add(1, Ordering::Relaxed));
         let (reading, writing) = stream.into_split();
-        let connection = Arc::new(Connection::new(id, protocol, writing));
-        tokio::spawn(ws::run::run(self.clone(), connection, reading, already_read, self.0.stop.clone()));
+        (Arc::new(Connection::new(id, protocol, writing)), reading)
+    }
+
+    /// Serves a connection to its end.
+    pub fn run_connection(
+        &self,
+        connection: Arc<Connection>,
+        session: Box<dyn Session>,
+        reading: OwnedReadHalf,
+        already_read: Bytes,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        ws::run::run(self.clone(), connection, session, reading, already_read, self.0.stop.clone())
     }
 
     /// A web page may connect only from this hub's own address or one the configuration names.
@@ -250,6 +278,24 @@ impl App {
         own_host || same(&server.public_url) || server.allowed_origins.iter().any(|allowed| same(allowed))
     }
 
+    /// The same for doors without accounts, which a page could reach on loopback under a name of its own choice: the `Host`
+    /// of a request proves nothing there, unless it is a loopback address itself.
+    pub fn origin_is_ours(&self, headers: &HeaderMap) -> bool {
+        let Some(origin) = headers.get(header::ORIGIN) else { return true };
+        let Ok(origin) = origin.to_str() else { return false };
+        let server = &self.0.config.server;
+        let same = |allowed: &str| allowed.trim_end_matches('/').eq_ignore_ascii_case(origin);
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        let own_address = |authority: &str| {
+            is_loopback(authority) && (authority.eq_ignore_ascii_case(host) || authority == server.listen)
+        };
+        origin == OBSIDIAN
+            || same(&server.public_url)
+            || server.allowed_origins.iter().any(|allowed| same(allowed))
+            || authority.is_some_and(own_address)
+    }
+
     /// The address a request comes from; a trusted proxy is believed when it names another.
     pub fn peer_of(&self, socket: SocketAddr, headers: &HeaderMap) -> SocketAddr {
         let trusted = |address: IpAddr| self.0.trusted_proxies.iter().any(|network| network.contains(address));
@@ -262,6 +308,19 @@ impl App {
         let client = hops.into_iter().rev().find(|hop| !trusted(*hop));
         client.map_or(socket, |address| SocketAddr::new(address, 0))
     }
+}
+
+/// A note-taking program that is a real client of local doors.
+const OBSIDIAN: &str = "app://obsidian.md";
+
+/// `127.0.0.1:8484`, `[::1]:8484`, `localhost:8484`, with or without the port.
+fn is_loopback(authority: &str) -> bool {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let host = host.trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn stopping() -> Refusal {

@@ -37,6 +37,7 @@ async fn ready(State(app): State<App>) -> impl IntoResponse {
 }
 
 async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    app.pools().refresh_meters(&app);
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, content_type)], app.metrics().text())
 }

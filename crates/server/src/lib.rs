@@ -13,6 +13,7 @@ pub mod limits;
 pub mod log;
 pub mod metrics;
 pub mod net;
+pub mod pools;
 pub mod rest;
 pub mod runner;
 pub mod serve;

@@ -12,6 +12,23 @@ pub struct DoorLabel {
     pub door: String,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct PoolLabel {
+    pub pool: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OutcomeLabel {
+    pub pool: String,
+    /// `answered`, `error` (the agent's own) or `failed` (no answer).
+    pub outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct KindLabel {
+    pub kind: &'static str,
+}
+
 pub struct Metrics {
     registry: Registry,
     pub connections: Family<DoorLabel, Gauge>,
@@ -22,6 +39,10 @@ pub struct Metrics {
     pub wakes: Counter,
     pub refused: Counter,
     pub storage_failures: Counter,
+    pub pool_agents: Family<PoolLabel, Gauge>,
+    pub pool_sessions: Family<KindLabel, Gauge>,
+    pub pool_requests: Family<OutcomeLabel, Counter>,
+    pub pool_request_seconds: Histogram,
 }
 
 impl Default for Metrics {
@@ -36,6 +57,10 @@ impl Default for Metrics {
             wakes: Counter::default(),
             refused: Counter::default(),
             storage_failures: Counter::default(),
+            pool_agents: Family::default(),
+            pool_sessions: Family::default(),
+            pool_requests: Family::default(),
+            pool_request_seconds: Histogram::new(exponential_buckets(0.000_1, 4.0, 10)),
             registry: Registry::default(),
         };
         registry.register("connections", "Logged-in connections per door", metrics.connections.clone());
@@ -50,6 +75,14 @@ impl Default for Metrics {
         registry.register("wakes", "Agents woken", metrics.wakes.clone());
         registry.register("refused", "Commands refused", metrics.refused.clone());
         registry.register("storage_failures", "Batches that could not be stored", metrics.storage_failures.clone());
+        registry.register("pool_agents", "Connected agents per pool", metrics.pool_agents.clone());
+        registry.register("pool_sessions", "Voice channels served, per kind", metrics.pool_sessions.clone());
+        registry.register("pool_requests", "Requests to agents, per pool and outcome", metrics.pool_requests.clone());
+        registry.register(
+            "pool_request_seconds",
+            "Time from a request to an agent to its answer",
+            metrics.pool_request_seconds.clone(),
+        );
         Self { registry, ..metrics }
     }
 }

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use crate::app::App;
+use crate::pools;
 use crate::ws::upgrade::upgrade;
 
 const HEADER_PATIENCE: Duration = Duration::from_secs(10);
@@ -30,13 +31,24 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 pub struct Peer(pub SocketAddr);
 
 /// Accepts connections until told to stop, then lets requests under way finish.
-pub async fn serve(listener: TcpListener, app: App, router: Router, mut stop: watch::Receiver<bool>) {
+pub async fn serve(listener: TcpListener, app: App, router: Router, stop: watch::Receiver<bool>) {
+    serve_with(listener, stop, move |address, request| respond(app.clone(), router.clone(), address, request)).await;
+}
+
+/// The same for a door with a listener of its own, which answers requests in its own way.
+pub async fn serve_with<Answer>(
+    listener: TcpListener,
+    mut stop: watch::Receiver<bool>,
+    respond: impl Fn(SocketAddr, Request<Incoming>) -> Answer + Clone + Send + 'static,
+) where
+    Answer: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
+{
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => {
-                    connections.spawn(serve_one(stream, address, app.clone(), router.clone(), stop.clone()));
+                    connections.spawn(serve_one(stream, address, respond.clone(), stop.clone()));
                 }
                 Err(error) => {
                     // Out of file descriptors, most likely: those who are connected go on.
@@ -53,10 +65,17 @@ pub async fn serve(listener: TcpListener, app: App, router: Router, mut stop: wa
     let _ = tokio::time::timeout(STOP_PATIENCE, rest).await;
 }
 
-async fn serve_one(stream: TcpStream, address: SocketAddr, app: App, router: Router, mut stop: watch::Receiver<bool>) {
+async fn serve_one<Answer>(
+    stream: TcpStream,
+    address: SocketAddr,
+    respond: impl Fn(SocketAddr, Request<Incoming>) -> Answer + Send + 'static,
+    mut stop: watch::Receiver<bool>,
+) where
+    Answer: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
+{
     // Small frames must not wait for each other.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request: Request<Incoming>| respond(app.clone(), router.clone(), address, request));
+    let service = service_fn(move |request: Request<Incoming>| respond(address, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_PATIENCE)
@@ -80,10 +99,13 @@ async fn respond(
 ) -> Result<Response<Body>, Infallible> {
     let mut request = request.map(Body::new);
     // Doors first: a connect storm should not pay for the REST router.
+    let peer = Peer(app.peer_of(address, request.headers()));
+    if pools::door::is_at(&app, request.uri().path()) {
+        return Ok(pools::door::upgrade(&app, peer.0.ip(), request));
+    }
     if let Some(door) = DOORS.iter().find(|door| door.path() == request.uri().path()) {
         return Ok(upgrade(&app, *door, request));
     }
-    let peer = Peer(app.peer_of(address, request.headers()));
     request.extensions_mut().insert(peer);
     router.oneshot(request).await
 }

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::hub::executor::Executor;
 use crate::hub::{Job, Mailbox, Respond, Work};
 use crate::metrics::Metrics;
-use crate::{health, log, net, rest, telegram};
+use crate::{health, log, net, pools, rest, telegram};
 
 const READERS: usize = 3;
 /// A stop must be over within 5 s, whatever peers do.
@@ -37,7 +37,12 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     let data_dir = config.data_dir();
     let store = open_store(&data_dir)?;
     let secret = jwt_secret(&config, &data_dir)?;
+    let agents = match config.chopsticks.listen_addr()? {
+        Some(address) if config.chopsticks.enabled => Some(listen(address).await?),
+        _ => None,
+    };
     let hub = Hub::start(config, store, &secret)?;
+    pools::start(&hub.app, agents, hub.stop.subscribe());
     let bridge = telegram::beside_hub(hub.app.config(), config_file, hub.stop.subscribe());
     announce(&hub.app, listener.local_addr()?);
     hub.serve(listener, bridge).await

@@ -229,11 +229,28 @@ pub struct Chopsticks {
     pub listen: String,
     pub runner_secret: Secret,
     pub request_timeout_s: f64,
+    pub handshake_s: f64,
+    pub stale_s: f64,
+    pub reconnect_grace_s: f64,
+    pub idle_release_s: f64,
+    pub max_connections: u32,
+    pub max_connections_per_ip: u32,
 }
 
 impl Default for Chopsticks {
     fn default() -> Self {
-        Self { enabled: true, listen: String::new(), runner_secret: Secret::default(), request_timeout_s: 30.0 }
+        Self {
+            enabled: true,
+            listen: String::new(),
+            runner_secret: Secret::default(),
+            request_timeout_s: 30.0,
+            handshake_s: 8.0,
+            stale_s: 45.0,
+            reconnect_grace_s: 2.0,
+            idle_release_s: 1800.0,
+            max_connections: 200,
+            max_connections_per_ip: 20,
+        }
     }
 }
 

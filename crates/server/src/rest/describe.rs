@@ -19,7 +19,7 @@ comes from `/v1/auth/login` and lasts 24 hours, an agent's key (`lr_…`) lasts 
 Ids are opaque. Lists are bare arrays. Every refusal is JSON with `error`, `code` and `message`.";
 
 /// What the id in a path names.
-const PATH_PARTS: [(&str, &str); 19] = [
+const PATH_PARTS: [(&str, &str); 22] = [
     ("workspace", "id of a workspace"),
     ("member", "id of a member, or `me`"),
     ("agent", "id of an agent"),
@@ -39,6 +39,9 @@ const PATH_PARTS: [(&str, &str); 19] = [
     ("call", "id of a call"),
     ("webhook", "id of a webhook"),
     ("daemon", "id of a daemon"),
+    ("guild", "id of a guild, as the agents of a pool name it"),
+    ("voice_channel", "id of a voice channel of the guild"),
+    ("pool_agent", "id of a pool's agent, as it names itself"),
 ];
 
 #[derive(utoipa::OpenApi)]
@@ -63,6 +66,7 @@ const PATH_PARTS: [(&str, &str); 19] = [
         (name = "files", description = "uploads and downloads"),
         (name = "calls", description = "the record of calls"),
         (name = "webhooks", description = "addresses for other programs"),
+        (name = "pools", description = "worker agents and the voice channels they serve"),
         (name = "operator", description = "figures and backups"),
         (name = "terminal", description = "what Lark's terminal client calls"),
     )

@@ -29,6 +29,7 @@ mod members;
 mod messages;
 mod notifications;
 mod pins;
+mod pools;
 mod reactions;
 mod reviews;
 mod search;
@@ -81,6 +82,7 @@ fn routes_of_all_areas() -> OpenApiRouter<App> {
         .merge(conversation())
         .merge(agent_experience())
         .merge(things())
+        .merge(worker_pools())
         .merge(operation())
 }
 
@@ -166,6 +168,16 @@ fn things() -> OpenApiRouter<App> {
         .routes(routes!(webhooks::create, webhooks::list))
         .routes(routes!(webhooks::delete))
         .routes(routes!(webhooks::post))
+}
+
+fn worker_pools() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(pools::agents))
+        .routes(routes!(pools::request))
+        .routes(routes!(pools::take, pools::sessions))
+        .routes(routes!(pools::release))
+        .routes(routes!(pools::dispatch))
+        .routes(routes!(pools::link, pools::show_link, pools::unlink))
 }
 
 fn operation() -> OpenApiRouter<App> {

@@ -38,11 +38,11 @@ thread_local! {
 pub async fn run(
     app: App,
     connection: Arc<Connection>,
+    session: Box<dyn Session>,
     mut socket: OwnedReadHalf,
     already_read: Bytes,
     mut stop: watch::Receiver<bool>,
 ) {
-    let session = connection.protocol.open(app.now());
     let limit = connection.protocol.limits().frame_bytes;
     let config = WebSocketConfig::default()
         .read_buffer_size(KEPT_BYTES)
@@ -246,6 +246,7 @@ impl Driver {
                 let actor = Actor { on_behalf: poll.on_behalf, ..actor };
                 super::super::hub::readings::poll(&self.app, &self.connection, actor, poll, &ticket).await;
             }
+            Ask::Pool(said) => self.app.pools().hear(&self.app, &self.connection, *said),
             Ask::Resume { positions } => {
                 let Some(actor) = self.actor() else { return };
                 super::super::hub::readings::resume(&self.app, &self.connection, actor, positions, &ticket).await;

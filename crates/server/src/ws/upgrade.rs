@@ -12,20 +12,30 @@ use crate::app::App;
 
 /// Answers an upgrade request for a door; the connection's task starts when the socket is handed over.
 pub fn upgrade(app: &App, protocol: &'static dyn Protocol, request: Request<Body>) -> Response<Body> {
+    let may_connect = app.origin_is_allowed(request.headers());
+    let app = app.clone();
+    hand_over(request, may_connect, move |stream, already_read| app.serve_connection(protocol, stream, already_read))
+}
+
+/// Answers an upgrade request, and hands the raw socket to `serve` with what was read of it beyond the request.
+pub fn hand_over(
+    request: Request<Body>,
+    may_connect: bool,
+    serve: impl FnOnce(TcpStream, Bytes) + Send + 'static,
+) -> Response<Body> {
     let Some(accept) = accept_key(request.headers()) else {
         return refuse(StatusCode::UPGRADE_REQUIRED, "this address speaks WebSocket version 13");
     };
-    if !app.origin_is_allowed(request.headers()) {
+    if !may_connect {
         return refuse(StatusCode::FORBIDDEN, "this origin may not connect");
     }
-    let app = app.clone();
     tokio::spawn(async move {
         let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
         let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
         let (stream, already_read) = (parts.io.into_inner(), parts.read_buf);
         // The buffer belongs to the HTTP parser and is large; keep only what is in it.
         let already_read = Bytes::copy_from_slice(&already_read);
-        app.serve_connection(protocol, stream, already_read);
+        serve(stream, already_read);
     });
     switching(&accept)
 }

@@ -1,0 +1,210 @@
+//! The door to the pools: who may connect, and what is done with what agents say.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use bytes::Bytes;
+use folkmoot_core::model::Door;
+use folkmoot_core::{Actor, Command, refusal};
+use folkmoot_doors::Protocol;
+use folkmoot_doors::chopsticks::Chopsticks;
+use folkmoot_doors::chopsticks::mapping::{Hello, Said};
+use folkmoot_doors::chopsticks::session::{ChopsticksSession, Pulse};
+use hyper::body::Incoming;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::{Agent, Line, Pools};
+use crate::app::App;
+use crate::net;
+use crate::ws::connection::Connection;
+use crate::ws::upgrade::hand_over;
+
+static PROTOCOL: Chopsticks = Chopsticks;
+
+/// Whether a path of the main listener leads here.
+pub fn is_at(app: &App, path: &str) -> bool {
+    path == PROTOCOL.path() && app.pools().settings.enabled
+}
+
+/// Answers an upgrade request on either listener.
+pub fn upgrade(app: &App, address: IpAddr, request: Request<Body>) -> Response<Body> {
+    let may_connect = app.origin_is_ours(request.headers());
+    let app = app.clone();
+    hand_over(request, may_connect, move |stream, already_read| {
+        tokio::spawn(serve(app, address, stream, already_read));
+    })
+}
+
+/// The listener of its own, where any path leads here.
+pub async fn serve_apart(listener: TcpListener, app: App, stop: watch::Receiver<bool>) {
+    let respond = move |address: SocketAddr, request: Request<Incoming>| {
+        let request = request.map(Body::new);
+        let address = app.peer_of(address, request.headers()).ip();
+        std::future::ready(Ok(upgrade(&app, address, request)))
+    };
+    net::serve_with(listener, stop, respond).await;
+}
+
+/// A connection from its first moment to its last.
+async fn serve(app: App, address: IpAddr, stream: TcpStream, already_read: Bytes) {
+    let (connection, reading) = app.new_connection(&PROTOCOL, stream);
+    let now = app.now();
+    let pools = app.pools();
+    let place = match pools.admit(address) {
+        Ok(place) => place,
+        Err(reason) => {
+            let session = Box::new(ChopsticksSession::turned_away(reason, now));
+            return app.run_connection(connection, session, reading, already_read).await;
+        }
+    };
+    let pulse = Arc::new(Pulse::new(now));
+    pools.lines.write().insert(connection.id, Line { pulse: Arc::clone(&pulse), agent: None });
+    let session = Box::new(ChopsticksSession::new(Arc::clone(&pools.terms), pulse, now));
+    app.run_connection(Arc::clone(&connection), session, reading, already_read).await;
+    pools.ended(&app, &connection);
+    pools.leave(place);
+}
+
+/// A connection that was let in, until it leaves.
+struct Admitted(IpAddr);
+
+impl Pools {
+    fn admit(&self, address: IpAddr) -> Result<Admitted, &'static str> {
+        let mut addresses = self.addresses.lock();
+        if addresses.values().sum::<u32>() >= self.settings.max_connections {
+            return Err("server-full");
+        }
+        let count = addresses.entry(address).or_default();
+        if *count >= self.settings.max_connections_per_ip {
+            return Err("too-many-connections");
+        }
+        *count += 1;
+        Ok(Admitted(address))
+    }
+
+    fn leave(&self, Admitted(address): Admitted) {
+        let mut addresses = self.addresses.lock();
+        if let Some(count) = addresses.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                addresses.remove(&address);
+            }
+        }
+    }
+
+    /// Takes what an agent said on its connection.
+    pub fn hear(&self, app: &App, connection: &Arc<Connection>, said: Said) {
+        if let Said::Hello(hello) = said {
+            return self.greet(app, connection, hello);
+        }
+        let agent = self.lines.read().get(&connection.id).and_then(|line| line.agent.clone());
+        let Some(agent) = agent.filter(|agent| !agent.is_gone()) else { return };
+        match said {
+            Said::Hello(_) => {}
+            Said::Answer(answer) => agent.answer(answer),
+            Said::Guilds(guilds) => {
+                tracing::debug!(agent = %agent.id, guilds = guilds.len(), "an agent told its guilds");
+                self.roster.lock().set_guilds(&agent.id, guilds);
+                self.changed.notify_waiters();
+            }
+            Said::Released { place, reason } => {
+                tracing::info!(agent = %agent.id, guild = place.guild, kind = place.kind.as_str(), reason, "released");
+                let command = Command::ReleaseLease { place, holder: Some(agent.id.to_string()) };
+                self.tell_hub(app, command);
+            }
+            Said::Added { place } => {
+                let stray = place.clone();
+                let command = Command::ClaimLease { place, agent: agent.id.to_string() };
+                let app = app.clone();
+                tokio::spawn(async move {
+                    let outcome = app.execute(Actor::hub(Door::Chopsticks), command).await;
+                    if outcome.is_err_and(|refused| refused == refusal::LEASE_HELD) {
+                        tracing::warn!(agent = %agent.id, guild = stray.guild, "joined what another agent serves");
+                        app.pools().send_away(&app, &agent.id, &stray, None);
+                    }
+                });
+            }
+            Said::NotAdded { place, error } => {
+                tracing::warn!(agent = %agent.id, guild = place.guild, kind = place.kind.as_str(), error, "could not join");
+                let command = Command::ReleaseLease { place, holder: Some(agent.id.to_string()) };
+                self.tell_hub(app, command);
+            }
+        }
+    }
+
+    /// Something that only the hub may decide, and whose outcome nobody waits for.
+    fn tell_hub(&self, app: &App, command: Command) {
+        let app = app.clone();
+        tokio::spawn(async move {
+            let _ = app.execute(Actor::hub(Door::Chopsticks), command).await;
+            app.pools().changed.notify_waiters();
+        });
+    }
+
+    fn greet(&self, app: &App, connection: &Arc<Connection>, hello: Hello) {
+        let known = self.lines.read().get(&connection.id).and_then(|line| line.agent.clone());
+        match known {
+            Some(agent) if agent.is_gone() => return,
+            Some(agent) => self.heartbeat(app, &agent, hello),
+            None => self.enlist(app, connection, hello),
+        }
+        self.changed.notify_waiters();
+    }
+
+    fn heartbeat(&self, app: &App, agent: &Arc<Agent>, hello: Hello) {
+        agent.says(&hello);
+        let mut roster = self.roster.lock();
+        roster.put(&agent.id, hello.ready, hello.guilds);
+        if let (Some(took), Some(candidate)) = (agent.take_round_trip(), roster.get_mut(&agent.id)) {
+            candidate.health.round_trip(took);
+        }
+        drop(roster);
+        if agent.guest().is_none() {
+            self.introduce(app, agent);
+        }
+    }
+
+    fn enlist(&self, app: &App, connection: &Arc<Connection>, hello: Hello) {
+        let agent = {
+            let mut lines = self.lines.write();
+            let Some(line) = lines.get_mut(&connection.id) else { return };
+            let meters = self.meters.of(&hello.pool);
+            let agent = Arc::new(Agent::new(&hello, Arc::clone(connection), Arc::clone(&line.pulse), meters));
+            line.agent = Some(Arc::clone(&agent));
+            agent
+        };
+        let older = self.live.write().insert(Arc::clone(&agent.id), Arc::clone(&agent));
+        let strays = self.welcome_back(&agent, hello);
+        if let Some(older) = older {
+            // The newer connection wins. What it held it keeps; what it was asked on the old one is not answered any more.
+            older.end();
+            older.connection.close(4000, "replaced by a newer connection");
+        }
+        let said = agent.said();
+        tracing::info!(agent = %agent.id, pool = said.pool, version = said.version, "an agent of a pool is here");
+        self.introduce(app, &agent);
+        for stray in strays {
+            self.send_away(app, &agent.id, &stray, None);
+        }
+    }
+
+    /// A connection ended. Its agent is gone only if it has not come back on another one.
+    fn ended(&self, app: &App, connection: &Arc<Connection>) {
+        let line = self.lines.write().remove(&connection.id);
+        let Some(agent) = line.and_then(|line| line.agent) else { return };
+        let unanswered = agent.end();
+        self.take_leave(app, &agent);
+        {
+            let mut live = self.live.write();
+            if !live.get(&agent.id).is_some_and(|current| Arc::ptr_eq(current, &agent)) {
+                return;
+            }
+            live.remove(&agent.id);
+        }
+        tracing::info!(agent = %agent.id, unanswered, "an agent of a pool is gone");
+        self.miss(app, &agent, unanswered);
+    }
+}
