@@ -130,6 +130,11 @@ impl App {
         &self.0.limits
     }
 
+    /// Whether the configuration lets a door be used.
+    pub fn door_is_open(&self, door: &dyn Protocol) -> bool {
+        door.door() != folkmoot_core::model::Door::Chopsticks || self.0.config.chopsticks.enabled
+    }
+
     pub fn pools(&self) -> &Pools {
         &self.0.pools
     }

@@ -5,7 +5,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use axum::{Json, Router};
-use folkmoot_doors::DOORS;
+use folkmoot_doors::{DOORS, Protocol};
 use serde_json::json;
 
 use crate::app::App;
@@ -23,8 +23,9 @@ pub fn router(app: App) -> Router {
 
 /// Ready means: the store answers and every door that is turned on is open.
 async fn ready(State(app): State<App>) -> impl IntoResponse {
-    let doors: Vec<_> =
-        DOORS.iter().map(|door| json!({ "door": door.door(), "path": door.path(), "status": "open" })).collect();
+    let status = |door: &dyn Protocol| if app.door_is_open(door) { "open" } else { "off" };
+    let shown = |door: &&dyn Protocol| json!({ "door": door.door(), "path": door.path(), "status": status(*door) });
+    let doors: Vec<_> = DOORS.iter().map(shown).collect();
     match app.read(|reader| reader.message(folkmoot_core::ids::MessageId::NONE)).await {
         Ok(_) => {
             (StatusCode::OK, Json(json!({ "status": "ready", "version": env!("CARGO_PKG_VERSION"), "doors": doors })))

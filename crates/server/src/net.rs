@@ -7,7 +7,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response};
-use folkmoot_doors::DOORS;
+use folkmoot_core::model::Door;
+use folkmoot_doors::{DOORS, Protocol};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -100,11 +101,11 @@ async fn respond(
     let mut request = request.map(Body::new);
     // Doors first: a connect storm should not pay for the REST router.
     let peer = Peer(app.peer_of(address, request.headers()));
-    if pools::door::is_at(&app, request.uri().path()) {
-        return Ok(pools::door::upgrade(&app, peer.0.ip(), request));
-    }
-    if let Some(door) = DOORS.iter().find(|door| door.path() == request.uri().path()) {
-        return Ok(upgrade(&app, *door, request));
+    let is_here = |door: &&&dyn Protocol| door.path() == request.uri().path() && app.door_is_open(**door);
+    match DOORS.iter().find(is_here) {
+        Some(door) if door.door() == Door::Chopsticks => return Ok(pools::door::upgrade(&app, peer.0.ip(), request)),
+        Some(door) => return Ok(upgrade(&app, *door, request)),
+        None => {}
     }
     request.extensions_mut().insert(peer);
     router.oneshot(request).await

@@ -8,7 +8,6 @@ use axum::http::{Request, Response};
 use bytes::Bytes;
 use folkmoot_core::model::Door;
 use folkmoot_core::{Actor, Command, refusal};
-use folkmoot_doors::Protocol;
 use folkmoot_doors::chopsticks::Chopsticks;
 use folkmoot_doors::chopsticks::mapping::{Hello, Said};
 use folkmoot_doors::chopsticks::session::{ChopsticksSession, Pulse};
@@ -23,11 +22,6 @@ use crate::ws::connection::Connection;
 use crate::ws::upgrade::hand_over;
 
 static PROTOCOL: Chopsticks = Chopsticks;
-
-/// Whether a path of the main listener leads here.
-pub fn is_at(app: &App, path: &str) -> bool {
-    path == PROTOCOL.path() && app.pools().settings.enabled
-}
 
 /// Answers an upgrade request on either listener.
 pub fn upgrade(app: &App, address: IpAddr, request: Request<Body>) -> Response<Body> {

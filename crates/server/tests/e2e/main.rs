@@ -6,6 +6,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod chopsticks_chat;
+mod chopsticks_connect;
+mod chopsticks_requests;
+mod chopsticks_sessions;
+
 mod lark_agents;
 mod lark_approvals;
 mod lark_bad_input;
