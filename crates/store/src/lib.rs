@@ -17,7 +17,7 @@ mod contract;
 pub mod sqlite;
 
 mod archive;
-pub use archive::{backup, restore};
+pub use archive::{BESIDE, backup, restore};
 
 mod inspect;
 pub use inspect::{Inspection, inspect};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use super::{FILES, SECRET, sync_folder, with_file};
+use super::{BESIDE, FILES, SECRET, sync_folder, with_file, with_suffix};
 use crate::StoreError;
 use crate::sqlite::{DATABASE, create_private_file, open_for_reading};
 
@@ -19,9 +19,14 @@ pub fn backup(data_dir: &Path, target: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Other(format!("there is no hub in `{}`: it has no `{DATABASE}`", data_dir.display())));
     }
     let partial = Leftover(with_suffix(target, ".partial"));
-    let snapshot = Leftover(with_suffix(target, ".partial.db"));
-    copy_database(&data_dir.join(DATABASE), &snapshot.0)?;
-    write_archive(data_dir, &snapshot.0, &partial.0)?;
+    let databases = [DATABASE].into_iter().chain(BESIDE).filter(|name| data_dir.join(name).is_file());
+    let mut snapshots = Vec::new();
+    for name in databases {
+        let snapshot = Leftover(with_suffix(target, &format!(".partial.{name}")));
+        copy_database(&data_dir.join(name), &snapshot.0)?;
+        snapshots.push((name, snapshot));
+    }
+    write_archive(data_dir, &snapshots, &partial.0)?;
     std::fs::rename(&partial.0, target).map_err(with_file("write", target))?;
     sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(with_file("write", target))
 }
@@ -33,12 +38,6 @@ impl Drop for Leftover {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// One step copies all pages within one read transaction: the copy is of one moment and a busy writer cannot restart it.
@@ -56,11 +55,13 @@ fn copy_database(database: &Path, snapshot: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn write_archive(data_dir: &Path, snapshot: &Path, partial: &Path) -> Result<(), StoreError> {
+fn write_archive(data_dir: &Path, snapshots: &[(&str, Leftover)], partial: &Path) -> Result<(), StoreError> {
     let _ = std::fs::remove_file(partial);
     let file = create_private_file(partial).map_err(with_file("write", partial))?;
     let mut archive = tar::Builder::new(std::io::BufWriter::new(file));
-    add_file(&mut archive, snapshot, Path::new(DATABASE))?;
+    for (name, snapshot) in snapshots {
+        add_file(&mut archive, &snapshot.0, Path::new(name))?;
+    }
     add_file(&mut archive, &data_dir.join(SECRET), Path::new(SECRET))?;
     add_folder(&mut archive, &data_dir.join(FILES), Path::new(FILES))?;
     let synced = archive.into_inner().and_then(|mut writer| {

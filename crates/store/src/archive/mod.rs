@@ -1,6 +1,7 @@
 //! One file that holds a whole hub: making it while the hub runs, and putting it back.
 //!
-//! The archive is an ordinary tar file with `hub.db`, the uploaded files under `files/`, and `secret.key` when there is one.
+//! The archive is an ordinary tar file with `hub.db`, the uploaded files under `files/`, and `secret.key` when there is one,
+//! and the databases that parts of the hub keep beside its own.
 //! Uploaded files never change once they are there, so files copied after the database are those it speaks of.
 
 mod backup;
@@ -8,7 +9,7 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use crate::StoreError;
 
@@ -17,11 +18,19 @@ pub use restore::restore;
 
 const FILES: &str = "files";
 const SECRET: &str = "secret.key";
+/// Databases that parts of the hub keep for themselves, such as the journal of the Telegram bridge.
+pub const BESIDE: [&str; 1] = ["telegram.db"];
 
 /// Makes an error of something that went wrong with a file.
 fn with_file<E: std::fmt::Display>(what: &str, path: &Path) -> impl FnOnce(E) -> StoreError {
     let prefix = format!("cannot {what} `{}`", path.display());
     move |cause| StoreError::Other(format!("{prefix}: {cause}"))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Makes a rename durable: until its folder is synced, a power cut may undo it.
@@ -38,6 +47,7 @@ fn is_known(name: &Path) -> bool {
     let rest = parts.count();
     match first.as_ref().and_then(|first| first.to_str()) {
         Some(crate::sqlite::DATABASE | SECRET) => plain && rest == 0,
+        Some(name) if BESIDE.contains(&name) => plain && rest == 0,
         Some(FILES) => plain,
         _ => false,
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::{FILES, SECRET, is_known, sync_folder, with_file};
+use super::{BESIDE, FILES, SECRET, is_known, sync_folder, with_file, with_suffix};
 use crate::StoreError;
 use crate::sqlite::{DATABASE, create_private_file, make_private_folder, schema, take_folder};
 
@@ -26,6 +26,9 @@ pub fn restore(source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreE
     let staging = Staging::new(data_dir)?;
     unpack(archive, source, &staging.folder)?;
     check_database(&staging.folder.join(DATABASE), source)?;
+    for name in BESIDE.iter().filter(|name| staging.folder.join(name).is_file()) {
+        check_sound(&staging.folder.join(name), source)?;
+    }
     put_in_place(&staging.folder, data_dir)
 }
 
@@ -88,21 +91,27 @@ fn unpack_file(entry: &mut tar::Entry<'_, impl std::io::Read>, path: &Path, sour
 
 fn check_database(database: &Path, source: &Path) -> Result<(), StoreError> {
     schema::refuse_newer_file(database)?;
+    if check_sound(database, source)? == schema::APPLICATION {
+        return Ok(());
+    }
+    Err(StoreError::Other(format!("the database in `{}` is not one of a hub", source.display())))
+}
+
+/// Looks through a database and says whose it is.
+fn check_sound(database: &Path, source: &Path) -> Result<i32, StoreError> {
     let damaged = |cause: &dyn std::fmt::Display| {
         StoreError::Other(format!("the database in `{}` is damaged: {cause}", source.display()))
     };
     let connection = Connection::open(database).map_err(|error| damaged(&error))?;
     let application: i32 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(|error| damaged(&error))?;
-    if application != schema::APPLICATION {
-        return Err(StoreError::Other(format!("the database in `{}` is not one of a hub", source.display())));
-    }
     let verdict: String =
         connection.pragma_query_value(None, "quick_check", |row| row.get(0)).map_err(|error| damaged(&error))?;
     if verdict != "ok" {
         return Err(damaged(&verdict));
     }
-    connection.close().map_err(|(_, error)| damaged(&error))
+    connection.close().map_err(|(_, error)| damaged(&error))?;
+    Ok(application)
 }
 
 /// The database comes last: as long as it is the old one, running the restore again is all it takes.
@@ -112,13 +121,20 @@ fn put_in_place(staging: &Path, data_dir: &Path) -> Result<(), StoreError> {
     move_if_there(&data_dir.join(FILES), &replaced)?;
     move_if_there(&staging.join(FILES), &data_dir.join(FILES))?;
     move_if_there(&staging.join(SECRET), &data_dir.join(SECRET))?;
-    // A log of the old database beside the new one would be taken for the new one's.
-    for side_file in ["hub.db-wal", "hub.db-shm"] {
-        remove_file(&data_dir.join(side_file))?;
+    for name in BESIDE {
+        remove_side_files(&data_dir.join(name))?;
+        remove_file(&data_dir.join(name))?;
+        move_if_there(&staging.join(name), &data_dir.join(name))?;
     }
+    remove_side_files(&data_dir.join(DATABASE))?;
     move_if_there(&staging.join(DATABASE), &data_dir.join(DATABASE))?;
     sync_folder(data_dir).map_err(with_file("write", data_dir))?;
     remove_folder(&replaced)
+}
+
+/// A log of the old database beside the new one would be taken for the new one's.
+fn remove_side_files(database: &Path) -> Result<(), StoreError> {
+    ["-wal", "-shm"].iter().try_for_each(|suffix| remove_file(&with_suffix(database, suffix)))
 }
 
 fn move_if_there(from: &Path, to: &Path) -> Result<(), StoreError> {

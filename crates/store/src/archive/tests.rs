@@ -93,6 +93,37 @@ fn a_hub_comes_back_with_its_files_and_its_secret() {
     assert_eq!(names_in(new.path()), ["files", "hub.db", "hub.lock", "secret.key"]);
 }
 
+/// A database that a part of the hub keeps, with one row that is still in its log.
+fn bridge(folder: &Path, said: &str) -> Connection {
+    let database = Connection::open(folder.join(BESIDE[0])).expect("a database");
+    database.pragma_update(None, "journal_mode", "WAL").expect("a log");
+    database.execute_batch(&format!("CREATE TABLE said (text); INSERT INTO said VALUES ('{said}')")).expect("a row");
+    database
+}
+
+fn bridge_said(folder: &Path) -> String {
+    let database = Connection::open(folder.join(BESIDE[0])).expect("a database");
+    database.query_row("SELECT text FROM said", [], |row| row.get(0)).expect("a row")
+}
+
+#[test]
+fn databases_beside_the_hubs_own_come_back_too() {
+    let (hub, shelf, new) = (hub("hello"), new_folder(), new_folder());
+    let _in_use = bridge(hub.path(), "owed");
+    let archive = backup_of(&hub, &shelf);
+    assert_eq!(names_in(shelf.path()), ["hub.tar"], "no helper file stays behind");
+    restore(&archive, new.path(), false).expect("a restore");
+    assert_eq!(bridge_said(new.path()), "owed");
+}
+
+#[test]
+fn a_restore_leaves_nothing_of_another_hubs_bridge() {
+    let (hub, shelf, old) = (hub("hello"), new_folder(), hub("old"));
+    bridge(old.path(), "another");
+    restore(&backup_of(&hub, &shelf), old.path(), true).expect("a restore");
+    assert_eq!(names_in(old.path()), ["files", "hub.db", "hub.lock", "secret.key"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn only_the_owner_can_read_a_backup_and_what_comes_out_of_it() {

@@ -91,12 +91,13 @@ pub fn open(path: &Path) -> Result<Connection, JournalError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600).open(path).map_err(|error| named(&error))?;
     let mut connection = Connection::open(path).map_err(|error| named(&error))?;
-    set_up(&mut connection).map_err(|error| named(&error))?;
     let found: u32 =
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(|error| named(&error))?;
     if found > VERSION {
         return Err(JournalError::Newer { path: path.display().to_string(), found, known: VERSION });
     }
+    // Only now, because it touches the file.
+    set_up(&mut connection).map_err(|error| named(&error))?;
     migrate(&mut connection, found).map_err(|error| named(&error))?;
     Ok(connection)
 }
