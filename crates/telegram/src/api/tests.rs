@@ -56,7 +56,8 @@ fn an_answer_that_is_not_understood_may_have_had_its_effect() {
 
 #[test]
 fn refusals_are_told_apart() {
-    let checks: [(&str, fn(&ApiError) -> bool); 9] = [
+    type Check = fn(&ApiError) -> bool;
+    let checks: [(&str, Check); 9] = [
         ("Bad Request: message is not modified: specified new message content", ApiError::is_not_modified),
         ("Bad Request: can't parse entities: unsupported type", ApiError::is_bad_entities),
         ("Bad Request: ENTITIES_TOO_LONG", ApiError::is_bad_entities),
