@@ -139,6 +139,10 @@ impl Hub {
         self.read(self.request(Method::POST, self.url(path)?).json(body).send().await).await
     }
 
+    pub async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.read(self.request(Method::PUT, self.url(path)?).json(body).send().await).await
+    }
+
     pub async fn delete(&self, path: &str) -> anyhow::Result<Value> {
         self.read(self.request(Method::DELETE, self.url(path)?).send().await).await
     }

@@ -6,7 +6,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod chopsticks_chaos;
 mod chopsticks_chat;
+mod chopsticks_cli;
 mod chopsticks_connect;
 mod chopsticks_requests;
 mod chopsticks_sessions;
