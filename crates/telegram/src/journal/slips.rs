@@ -164,7 +164,8 @@ impl Rows<'_> {
         Ok(id)
     }
 
-    /// The last words of a message, stored and delivered like an answer. Nothing happens to one that is gone.
+    /// New words of a message, stored and delivered like an answer; progress shown before them is forgotten, progress shown
+    /// after them comes after them. Nothing happens to a message that is gone.
     pub fn revise(&mut self, id: SlipId, content: &Content) -> Result<(), JournalError> {
         let sql = "UPDATE slips SET content = ?, revision = revision + 1, changed_at = unixepoch(),
                    state = CASE state WHEN ?4 THEN ?3 ELSE state END WHERE id = ?2 AND state IN (?3, ?4, ?5)";

@@ -58,7 +58,9 @@ pub struct Item {
     /// What stands there, as far as is known.
     said: Option<Content>,
     stage: Stage,
-    /// Its last words were stored, or it is about to be replaced: no more progress.
+    /// Progress that has to wait until what is owed was said.
+    next: Option<Content>,
+    /// It is about to be replaced, or people took it away: no more progress.
     closed: bool,
     /// Another message is to take its place, so it need not be sent.
     replaced: bool,
@@ -70,8 +72,16 @@ pub struct Item {
 
 impl Item {
     pub fn new(slip: Slip, now: Moment) -> Self {
-        let closed = slip.state == SlipState::Changed;
-        Self { slip, said: None, stage: Stage::Full, closed, replaced: false, since: now, touched: None }
+        Self {
+            slip,
+            said: None,
+            stage: Stage::Full,
+            next: None,
+            closed: false,
+            replaced: false,
+            since: now,
+            touched: None,
+        }
     }
 
     pub fn slip(&self) -> &Slip {
@@ -141,14 +151,22 @@ impl Item {
         self.slip.state == SlipState::Leaving && self.slip.message.is_none() && self.slip.doubt.is_none()
     }
 
-    /// Nothing more will come; a sign stays, because it shows progress.
+    /// It is as it should be; a sign may still show progress.
     pub fn is_settled(&self) -> bool {
-        let over = self.closed || self.slip.kind != Kind::Sign;
-        self.slip.state == SlipState::Settled && over && self.due().is_none()
+        self.slip.state == SlipState::Settled && self.due().is_none()
+    }
+
+    pub fn is_sign(&self) -> bool {
+        self.slip.kind == Kind::Sign
     }
 
     pub fn show(&mut self, content: Content, now: Moment) {
+        let owed = self.slip.state == SlipState::Changed || self.slip.revision > 0 && self.slip.message.is_none();
         if self.closed {
+            return;
+        }
+        if owed {
+            self.next = Some(content);
             return;
         }
         if self.due().is_none() {
@@ -157,11 +175,18 @@ impl Item {
         self.slip.content = content;
     }
 
+    /// What is owed was said: now progress may go on.
+    fn go_on(&mut self) {
+        if let Some(content) = self.next.take() {
+            self.slip.content = content;
+        }
+    }
+
     pub fn revise(&mut self, content: Content, revision: i64, now: Moment) {
         self.slip.content = content;
         self.slip.revision = revision;
         self.stage = Stage::Full;
-        self.closed = true;
+        self.next = None;
         if self.slip.state == SlipState::Settled {
             self.slip.state = SlipState::Changed;
             self.since = now;
@@ -182,6 +207,7 @@ impl Item {
     /// Shows no more progress: what stands there stays until the last words.
     pub fn stop_progress(&mut self) {
         self.closed = true;
+        self.next = None;
         if let (SlipState::Settled, Some(said)) = (self.slip.state, &self.said) {
             self.slip.content = said.clone();
         }
@@ -196,6 +222,9 @@ impl Item {
             let newest = self.slip.revision == call.revision;
             self.slip.state = if newest { SlipState::Settled } else { SlipState::Changed };
             self.since = now;
+            if newest {
+                self.go_on();
+            }
         }
         if self.replaced {
             self.stop_progress();
@@ -208,7 +237,7 @@ impl Item {
         self.since = now;
         if self.slip.state == SlipState::Changed && self.slip.revision == call.revision {
             self.slip.state = SlipState::Settled;
-            self.slip.content = call.content.clone();
+            self.go_on();
         }
     }
 

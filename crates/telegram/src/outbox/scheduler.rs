@@ -16,6 +16,9 @@ use crate::journal::{Content, Floors, Order, Slip, SlipId};
 /// Somewhat longer than asked for, so that two clocks agree that the time is over.
 const PAUSE_MARGIN: Duration = Duration::from_millis(100);
 
+/// How many messages of a chat are kept at hand although nothing is to be done about them.
+const MOST_SIGNS: usize = 64;
+
 /// One call to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -277,6 +280,16 @@ impl Scheduler {
         let (id, chat) = (item.slip().id, item.slip().chat);
         self.chats.insert(id, chat);
         self.lanes.entry(chat).or_insert_with(|| Lane::new(chat)).items.insert(id, item);
+        self.forget_old_signs(chat);
+    }
+
+    /// Nobody says that a sign will show no more progress, so only the newest are kept at hand.
+    fn forget_old_signs(&mut self, chat: ChatId) {
+        let Some(lane) = self.lanes.get(&chat).filter(|lane| lane.items.len() > MOST_SIGNS) else { return };
+        let idle = lane.items.iter().filter(|(id, item)| item.is_settled() && lane.busy != Some(**id));
+        let idle: Vec<SlipId> = idle.map(|(id, _)| *id).collect();
+        let surplus = idle.len().saturating_sub(MOST_SIGNS);
+        idle.into_iter().take(surplus).for_each(|id| drop(self.forget(id)));
     }
 
     fn revise(&mut self, slip: Slip, now: Moment) {
@@ -304,7 +317,7 @@ impl Scheduler {
             self.forget(id);
             return vec![Report::Gone(id)];
         }
-        if item.is_settled() {
+        if item.is_settled() && !item.is_sign() {
             self.forget(id);
         }
         Vec::new()

@@ -297,6 +297,19 @@ fn nothing_is_remembered_of_what_is_over() {
     run(&mut scheduler, ms(0));
     assert!(scheduler.is_idle());
     assert_eq!(scheduler.remembered(), 0);
+    (101..=300).for_each(|id| with_sign(&mut scheduler, id, ChatId(id % 2), ms(id as u64 * 10_000)));
+    assert!(scheduler.remembered() <= 2 * 65, "{} signs", scheduler.remembered());
+}
+
+#[test]
+fn progress_waits_for_stored_words_and_goes_on_after_them() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Revise(changed(1, PERSON)), ms(0));
+    scheduler.order(Order::Revise(Slip { kind: Kind::Sign, ..changed(2, PERSON) }), ms(0));
+    scheduler.order(Order::Show { slip: SlipId(2), content: says("progress") }, ms(0));
+    let said: Vec<String> =
+        run(&mut scheduler, ms(0)).into_iter().map(|(_, call)| call.content.rendered.text).collect();
+    assert_eq!(said, ["message 1", "message 2", "progress"]);
 }
 
 /// What can happen to a scheduler.
@@ -346,7 +359,7 @@ impl Model {
                 self.scheduler.order(Order::Post(slip), self.now);
             }
             Step::Show(index) => {
-                let Some(slip) = self.slips.get(index) else { return };
+                let Some(slip) = self.slips.get(index).filter(|slip| slip.revision == 0) else { return };
                 let content = says(&format!("progress at {:?}", self.now));
                 self.scheduler.order(Order::Show { slip: slip.id, content }, self.now);
             }
