@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::Millis;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
@@ -158,6 +159,26 @@ pub fn own(state: &State, actor: Actor, owner: MemberId) -> Result<&Arc<Member>,
 pub fn pool_user(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {
     let member = member(state, actor)?;
     if oldest_workspace(state) == Some(member.workspace) { Ok(member) } else { Err(refusal::POOLS_ELSEWHERE) }
+}
+
+/// A channel through which the actor may hear a voice channel: one that is linked to it and that the actor may read.
+pub fn room_to_hear(state: &State, actor: Actor, guild: &str, voice_channel: &str) -> Result<ChannelId, Refusal> {
+    let linked = state.pools().linked_to(guild, voice_channel).map(|link| link.channel);
+    let readable = |channel: &ChannelId| room_to_read(state, actor, *channel).is_ok();
+    member(state, actor)?;
+    linked.into_iter().find(readable).ok_or(refusal::POOL_LINK_NOT_FOUND)
+}
+
+/// Whether a channel, and with it everybody who reads it, is still linked to a voice channel.
+pub fn is_heard_in(state: &State, channel: ChannelId, guild: &str, voice_channel: &str) -> bool {
+    let linked = state.pools().link(channel);
+    linked.is_some_and(|link| link.guild == guild && link.voice_channel == voice_channel)
+}
+
+/// Whether somebody who was let in through this channel at that time still may: a changed password ends it like a login.
+pub fn still_hears(state: &State, actor: Actor, since: Millis, channel: ChannelId) -> bool {
+    let unchanged = |member: &Arc<Member>| since >= member.secrets.valid_after;
+    member(state, actor).is_ok_and(unchanged) && room_to_read(state, actor, channel).is_ok()
 }
 
 /// Where the people of this machine are: whoever set the hub up owns it.

@@ -289,3 +289,52 @@ fn a_link_goes_with_its_channel() {
     restart(&mut world);
     assert!(world.state.pools().link(room).is_none());
 }
+
+#[test]
+fn a_voice_channel_is_heard_by_who_reads_a_channel_that_is_linked_to_it() {
+    let mut world = World::new();
+    let (alice, bob, carol) = (world.alice, world.human("bob"), world.human("carol"));
+    let private = world.private("music", &[alice, bob]);
+    let hears = |world: &World, who: MemberId, voice: &str| {
+        access::room_to_hear(&world.state, Actor::new(who, Door::Rest), "g1", voice)
+    };
+    assert_eq!(hears(&world, bob, "v1"), Err(refusal::POOL_LINK_NOT_FOUND), "nothing is linked yet");
+    world.done(alice, link(private));
+    assert_eq!(hears(&world, bob, "v1"), Ok(private));
+    assert_eq!(hears(&world, bob, "v2"), Err(refusal::POOL_LINK_NOT_FOUND));
+    assert_eq!(hears(&world, carol, "v1"), Err(refusal::POOL_LINK_NOT_FOUND), "carol does not read the channel");
+    assert_eq!(hears(&world, MemberId::NONE, "v1"), Err(refusal::NOT_AUTHENTICATED));
+    let (_, stranger) = world.register("eve");
+    assert_eq!(hears(&world, stranger, "v1"), Err(refusal::POOL_LINK_NOT_FOUND), "of another workspace");
+}
+
+#[test]
+fn a_channel_that_is_linked_no_longer_is_heard_no_longer() {
+    let mut world = World::new();
+    let alice = world.alice;
+    let channel = world.channel("music", &[alice]);
+    world.done(alice, link(channel));
+    assert!(access::is_heard_in(&world.state, channel, "g1", "v1"));
+    assert!(!access::is_heard_in(&world.state, channel, "g1", "v2"));
+    assert!(!access::is_heard_in(&world.state, channel, "g2", "v1"));
+    world.done(alice, Command::UnlinkPool { channel });
+    assert!(!access::is_heard_in(&world.state, channel, "g1", "v1"));
+}
+
+#[test]
+fn who_leaves_the_channel_or_changes_the_password_hears_no_longer() {
+    let mut world = World::new();
+    let (alice, bob) = (world.alice, world.human("bob"));
+    let private = world.private("music", &[alice, bob]);
+    let since = world.now;
+    let hears = |world: &World| access::still_hears(&world.state, Actor::new(bob, Door::Rest), since, private);
+    assert!(hears(&world));
+    world.later(5000);
+    world.done(bob, Command::ChangePassword { password_hash: "other".to_owned() });
+    assert!(!hears(&world));
+    let since = world.now;
+    assert!(access::still_hears(&world.state, Actor::new(bob, Door::Rest), since, private), "let in again");
+    world.done(alice, Command::RemoveFromChannel { channel: private, member: bob });
+    assert!(!access::still_hears(&world.state, Actor::new(bob, Door::Rest), since, private));
+    assert!(!access::still_hears(&world.state, Actor::new(MemberId::NONE, Door::Rest), since, private));
+}
