@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use folkmoot_core::ids::MemberId;
 use folkmoot_core::model::Door;
 use folkmoot_core::pools::{Lease, SessionKind};
 use folkmoot_core::{Actor, Command, Millis};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::Pools;
-use super::leases::FAREWELL;
+use super::leases::{FAREWELL, about};
 use crate::app::App;
 
 const SWEEP: Duration = Duration::from_secs(60);
@@ -57,8 +58,7 @@ impl Pools {
         if lease.place.kind != SessionKind::Music {
             return false;
         }
-        let data = json!({ "guildId": lease.place.guild, "voiceChannelId": lease.place.voice_channel });
-        let data = serde_json::value::to_raw_value(&data).unwrap_or_default();
+        let data = about(&lease.place, Map::new(), lease.owner.unwrap_or(MemberId::NONE));
         let Ok(Ok(Some(status))) = self.ask_within(app, &lease.agent, "status", &data, FAREWELL).await else {
             return false;
         };

@@ -168,13 +168,16 @@ impl Pools {
 }
 
 /// What every operation needs to know: where, and for whom. What the caller says itself counts.
-fn about(place: &Place, mut data: Map<String, Value>, member: MemberId) -> Box<RawValue> {
+pub fn about(place: &Place, mut data: Map<String, Value>, member: MemberId) -> Box<RawValue> {
     let mut set = |field: &str, value: Value| {
         data.entry(field).or_insert(value);
     };
     set("guildId", json!(place.guild));
     set("voiceChannelId", json!(place.voice_channel));
-    if !member.is_none() {
+    if member.is_none() {
+        // Agents answer nobody who does not say who asks; this time it is the hub.
+        set("adminUserId", json!("hub"));
+    } else {
         set("actorUserId", json!(member));
         set("ownerUserId", json!(member));
     }

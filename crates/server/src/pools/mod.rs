@@ -32,7 +32,7 @@ use tokio::sync::{Notify, watch};
 use utoipa::ToSchema;
 
 pub use self::agent::{Agent, Asked, Trouble};
-pub use self::leases::NotLeased;
+pub use self::leases::{NotLeased, about};
 use self::meters::Meters;
 use crate::app::App;
 use crate::config;
