@@ -240,6 +240,11 @@ impl App {
         }
     }
 
+    /// Turns true when the hub stops.
+    pub fn stop_signal(&self) -> tokio::sync::watch::Receiver<bool> {
+        self.0.stop.clone()
+    }
+
     pub fn data_dir(&self) -> &Path {
         &self.0.data_dir
     }

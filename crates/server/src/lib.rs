@@ -10,6 +10,7 @@ pub mod config;
 pub mod health;
 pub mod hub;
 pub mod limits;
+mod listen;
 pub mod log;
 pub mod metrics;
 pub mod net;

@@ -22,6 +22,7 @@ mod names;
 mod output;
 mod pool;
 mod pool_agent;
+mod pool_listen;
 mod profile;
 mod prompt;
 mod run;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Map, Value, json};
 
 use super::client::{HubArgs, Session, block_on, cell, items, text};
-use super::{Fault, Settings, names, output, pool_agent};
+use super::{Fault, Settings, names, output, pool_agent, pool_listen};
 use crate::pools::words;
 
 #[derive(Debug, clap::Subcommand)]
@@ -15,12 +15,15 @@ Examples:
   moot pool link music g1 v1                        #music commands the voice channel v1 of g1
   moot pool play --in music never gonna give you up
   moot pool play --in g1/v1 never gonna give you up
+  moot pool listen music                            a link to hear it
   moot pool sessions                                who serves what
   moot pool ask agent1 status '{\"guildId\":\"g1\",\"voiceChannelId\":\"v1\"}'
   moot pool release g1 v1")]
 pub enum Command {
     /// Run an agent for pools, with a folder of music as its jukebox.
     Agent(pool_agent::Args),
+    /// Print a link to hear what plays in a linked channel.
+    Listen(pool_listen::Args),
     /// List the connected agents.
     Agents(ListArgs),
     /// List the voice channels that agents serve.
@@ -162,6 +165,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 pub fn run(settings: &Settings, command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Agent(args) => pool_agent::run(settings, args),
+        Command::Listen(args) => block_on(pool_listen::run(settings, args)),
         Command::Agents(args) => block_on(agents(settings, args)),
         Command::Sessions(args) => block_on(sessions(settings, args)),
         Command::Ask(args) => block_on(ask(settings, args)),

@@ -14,10 +14,12 @@ use folkmoot_core::{Actor, Command, Event, State};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use super::leases::about;
 use super::words::{self, Order};
 use super::{Asked, Pools, guests};
 use crate::app::App;
 use crate::hub::Sighting;
+use crate::listen;
 
 /// A command waits this long for the one before it in its channel; an agent that hangs does not hold up "/stop" for ever.
 const IN_TURN: Duration = Duration::from_secs(2);
@@ -87,7 +89,7 @@ impl Pools {
         let Order { op, mut data } = order;
         let holder = app.with_state(|state| state.pools().lease(&place).map(|lease| lease.agent.clone()));
         if holder.is_none() && op == "search" {
-            return self.search(app, &link.guild, data).await;
+            return self.search(app, link, message.sender, data).await;
         }
         if holder.is_none() && op != "play" {
             return (None, words::answer(op, &Err("no-session".to_owned())));
@@ -96,20 +98,29 @@ impl Pools {
         data.insert("requester".to_owned(), json!({ "id": message.sender, "name": name }));
         data.insert("textChannelId".to_owned(), json!(message.channel));
         match self.dispatch(app, actor, &place, op, data).await {
-            Ok((lease, asked)) => (Some(lease.agent), words::answer(op, &plain(asked))),
+            Ok((lease, asked)) => {
+                let outcome = plain(asked);
+                let invitation = outcome.as_ref().ok().and_then(|data| listen::invitation(app, link, op, data));
+                let lines = [Some(words::answer(op, &outcome)), invitation];
+                (Some(lease.agent), lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
+            }
             Err(not_leased) => (None, words::answer(op, &Err(not_leased.code().to_owned()))),
         }
     }
 
     /// Looking for something takes no place: any free agent of the guild can.
-    async fn search(&self, app: &App, guild: &str, data: serde_json::Map<String, Value>) -> (Option<String>, String) {
-        let agent = match self.pick(app, guild) {
+    async fn search(
+        &self,
+        app: &App,
+        link: &PoolLink,
+        sender: MemberId,
+        data: serde_json::Map<String, Value>,
+    ) -> (Option<String>, String) {
+        let agent = match self.pick(app, &link.guild) {
             Ok(agent) => agent,
             Err(none) => return (None, words::answer("search", &Err(super::NotLeased::None(none).code().to_owned()))),
         };
-        let mut data = data;
-        data.insert("guildId".to_owned(), json!(guild));
-        let data = serde_json::value::to_raw_value(&data).unwrap_or_default();
+        let data = about(&link.place(SessionKind::Music), data, sender);
         let asked = self.ask(app, &agent, "search", &data).await;
         (Some(agent.to_string()), words::answer("search", &plain(asked)))
     }

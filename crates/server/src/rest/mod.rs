@@ -12,7 +12,7 @@ mod error;
 mod extract;
 mod look;
 mod objects;
-mod reply;
+pub(crate) mod reply;
 
 mod admin;
 mod agents;
@@ -25,6 +25,7 @@ mod drafts;
 mod files;
 mod inbox;
 mod items;
+mod listen;
 mod members;
 mod messages;
 mod notifications;
@@ -47,7 +48,10 @@ use axum::routing::{any, get};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::error::ApiError;
+pub(crate) use self::error::ApiError;
+pub(crate) use self::extract::{Path, Query};
+pub(crate) use self::files::range;
+pub(crate) use self::reply::Answer;
 use crate::app::App;
 
 /// `/v1`, `/webhooks`, `/openapi.json` and `/docs`.
@@ -177,6 +181,7 @@ fn worker_pools() -> OpenApiRouter<App> {
         .routes(routes!(pools::take, pools::sessions))
         .routes(routes!(pools::release))
         .routes(routes!(pools::dispatch))
+        .routes(routes!(listen::link))
         .routes(routes!(pools::link, pools::show_link, pools::unlink))
 }
 

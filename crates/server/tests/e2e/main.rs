@@ -54,6 +54,10 @@ mod rest_terminal;
 mod rest_webhooks;
 mod rest_workspaces;
 
+mod jukebox_agent;
+mod jukebox_browser;
+mod jukebox_listen;
+
 mod full_disk;
 mod proof_backup;
 mod proof_conversation;

@@ -214,10 +214,10 @@ pub async fn moot(home: &Path, arguments: &[&str], environment: &[(&str, &str)])
     done
 }
 
-const BINARY: &str = env!("CARGO_BIN_EXE_moot");
+pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_moot");
 
 /// A command that sees no configuration of the person who runs the tests.
-fn clean_command(program: &str, home: &Path) -> Command {
+pub(super) fn clean_command(program: &str, home: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
@@ -231,7 +231,7 @@ fn clean_command(program: &str, home: &Path) -> Command {
     command
 }
 
-fn collect(mut source: impl Read + Send + 'static, log: Arc<Mutex<String>>) -> std::thread::JoinHandle<()> {
+pub(super) fn collect(mut source: impl Read + Send + 'static, log: Arc<Mutex<String>>) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let mut chunk = [0; 4096];
         while let Ok(length @ 1..) = source.read(&mut chunk) {
@@ -240,7 +240,7 @@ fn collect(mut source: impl Read + Send + 'static, log: Arc<Mutex<String>>) -> s
     })
 }
 
-async fn wait_for_end(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+pub(super) async fn wait_for_end(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let give_up = Instant::now() + patience;
     loop {
         if let Some(status) = child.try_wait().expect("a child process") {

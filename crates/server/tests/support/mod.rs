@@ -2,16 +2,22 @@
 //!
 //! Nothing here knows the hub's code. Names, shapes and texts come from the documents.
 
+pub mod browser;
 pub mod chopsticks;
 pub mod hub;
+pub mod jukebox;
 pub mod lark;
 pub mod member;
 pub mod rest;
 pub mod token;
+#[path = "../../../pool/tests/support/wav.rs"]
+pub mod wav;
 
 use std::time::Duration;
 
+pub use browser::Browser;
 pub use hub::{Hub, Setup, moot};
+pub use jukebox::Jukebox;
 pub use lark::Lark;
 pub use member::{Member, register, start};
 pub use rest::{Answer, Rest};

@@ -2,7 +2,7 @@
 
 mod kind;
 mod names;
-mod range;
+pub(crate) mod range;
 mod serve;
 mod upload;
 
