@@ -33,6 +33,15 @@ lint:
 tools:
 	@$(CARGO) fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
+	@command -v chromium >/dev/null 2>&1 || $(MAKE) --no-print-directory browser
+
+# Some tests use a real browser. Where it cannot be installed they say that they were passed over.
+.PHONY: browser
+browser:
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+		(apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium) >/dev/null \
+			|| echo "chromium could not be installed; tests that need a browser are passed over" >&2; \
+	else echo "there is no chromium; tests that need a browser are passed over" >&2; fi
 
 fuzz: ## fuzz the wire types for FUZZ_SECONDS (20) each
 	@if [ -x fuzz/run.sh ]; then ./fuzz/run.sh $(FUZZ_SECONDS); else echo "there is nothing to fuzz yet"; fi
