@@ -51,7 +51,7 @@ fn said(words: impl Into<String>) -> Answer {
 pub async fn run(bridge: &mut Bridge, call: Call) -> Answer {
     match call.name.as_str() {
         "cancel" => runs::cancel(bridge, &call),
-        "status" => runs::status(bridge, &call),
+        "status" => runs::status(bridge, &call).await,
         "steer" => runs::steer(bridge, call),
         "usage" => runs::usage(bridge).await,
         "new" => preferences::new(bridge, &call).await,

@@ -203,9 +203,6 @@ impl Driver {
             }
         }
         for outcome in reports.into_iter().filter_map(outcome_of) {
-            if let Outcome::Failed { chat, slip, reason } = &outcome {
-                tracing::warn!(chat = chat.0, slip = slip.0, reason, "a message to Telegram could not be delivered");
-            }
             let _ = self.outcomes.send(outcome);
         }
     }
