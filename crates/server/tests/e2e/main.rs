@@ -67,3 +67,7 @@ mod proof_readers;
 mod proof_stop;
 mod proof_views;
 mod start_refusals;
+
+mod telegram_commands;
+mod telegram_life;
+mod telegram_runs;
