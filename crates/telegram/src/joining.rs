@@ -31,6 +31,8 @@ struct Open {
     begun: Instant,
     until: Instant,
     reply: Option<MessageId>,
+    /// When the last message was written, and how much later the next may have been; `None`: any time.
+    written: Option<(i64, i64)>,
 }
 
 #[derive(Debug)]
@@ -50,7 +52,9 @@ impl Joining {
         let open = self.open.get(&sender)?;
         let reply = piece.reply.as_ref().map(|reply| reply.message);
         let same_target = reply.is_none() || reply == open.reply;
-        (same_target && !has_directives).then_some(open.prompt)
+        // After a pause of ours, or of the network, messages arrive together that were not written together.
+        let together = open.written.is_none_or(|(date, gap)| (piece.date - date).abs() <= gap);
+        (same_target && together && !has_directives).then_some(open.prompt)
     }
 
     /// Notes that a message was put into a prompt, and waits for more.
@@ -61,20 +65,23 @@ impl Joining {
             _ => self.window,
         };
         let reply = piece.reply.as_ref().map(|reply| reply.message);
-        let fresh = Open { prompt, begun: now, until: now, reply };
+        // Telegram tells whole seconds, so two moments within the window may seem one second apart.
+        let written = Some((piece.date, 1 + i64::try_from(window.as_secs()).unwrap_or(0)));
+        let fresh = Open { prompt, begun: now, until: now, reply, written };
         let open = self.open.entry(sender).or_insert(fresh);
         if open.prompt != prompt {
             *open = fresh;
         }
         open.until = (now + window).min(open.begun + LONGEST);
         open.reply = open.reply.or(reply);
+        open.written = written;
     }
 
     /// Waits longer for a prompt that has nothing to say yet.
     pub fn hold(&mut self, sender: Sender, prompt: PromptId, now: Instant, patience: Duration) {
         // What comes next is not late, so the longest window begins with it.
         let begun = now + patience;
-        self.open.insert(sender, Open { prompt, begun, until: now + patience, reply: None });
+        self.open.insert(sender, Open { prompt, begun, until: now + patience, reply: None, written: None });
     }
 
     /// Ends the window of a sender before its time.
@@ -107,7 +114,8 @@ mod tests {
 
     fn piece(text: &str, reply: Option<i64>) -> Piece {
         let reply = reply.map(|message| Reply { message: MessageId(message), text: String::new() });
-        Piece { message: MessageId(1), text: text.into(), forwarded: false, album: None, file: None, reply }
+        let (message, text) = (MessageId(1), text.into());
+        Piece { message, date: 100, text, forwarded: false, album: None, file: None, reply }
     }
 
     #[test]
@@ -148,6 +156,15 @@ mod tests {
         let (mut joining, now) = (Joining::new(WINDOW), Instant::now());
         joining.joined(ANN, PromptId(1), &piece(&"x".repeat(4096), None), now);
         assert_eq!(joining.next(), Some(now + WINDOW_AFTER_CUT));
+    }
+
+    #[test]
+    fn messages_that_arrive_together_but_were_written_at_different_times_do_not_join() {
+        let (mut joining, now) = (Joining::new(WINDOW), Instant::now());
+        joining.joined(ANN, PromptId(1), &piece("a", None), now);
+        let written = |date| Piece { date, ..piece("b", None) };
+        assert_eq!(joining.prompt_for(ANN, &written(101), false), Some(PromptId(1)));
+        assert_eq!(joining.prompt_for(ANN, &written(102), false), None);
     }
 
     #[test]

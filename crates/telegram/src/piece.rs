@@ -11,6 +11,9 @@ const CUT_BY_CLIENT: usize = 4000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
     pub message: MessageId,
+    /// When it was written, in seconds since 1970.
+    #[serde(default)]
+    pub date: i64,
     #[serde(default)]
     pub text: String,
     #[serde(default)]
@@ -54,6 +57,7 @@ impl Piece {
             .map(|target| Reply { message: target.message_id, text: target.words().unwrap_or_default().to_owned() });
         Some(Self {
             message: message.message_id,
+            date: message.date,
             text,
             forwarded: message.is_forwarded(),
             album: message.media_group_id.clone(),
@@ -136,7 +140,8 @@ mod tests {
     }
 
     fn said(message: i64, text: &str, forwarded: bool) -> Piece {
-        Piece { message: MessageId(message), text: text.into(), forwarded, album: None, file: None, reply: None }
+        let (message, text) = (MessageId(message), text.into());
+        Piece { message, date: 0, text, forwarded, album: None, file: None, reply: None }
     }
 
     #[test]

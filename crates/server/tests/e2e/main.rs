@@ -71,3 +71,4 @@ mod start_refusals;
 mod telegram_commands;
 mod telegram_life;
 mod telegram_runs;
+mod telegram_soak;
