@@ -21,7 +21,11 @@ run: ## build and start the hub on http://127.0.0.1:8484/
 test: tools fmt lint ## formatting, clippy with warnings denied, all tests
 	$(CARGO) test --workspace --locked
 
-check: test fuzz audit ## test, then fuzzing for a bounded time, then audit
+check: test soak fuzz audit ## test, then the long soaks, fuzzing for a bounded time, audit
+
+.PHONY: soak
+soak: ## the tests that take minutes
+	$(CARGO) test -p folkmoot-server --locked --test e2e soak -- --ignored
 
 fmt:
 	$(CARGO) fmt --all --check

@@ -60,10 +60,12 @@ impl Soak {
         let mut ended = 0;
         for round in 0..self.prompts_each {
             for chat in 0..self.chats {
-                let fields = json!({"text": format!("prompt {chat} {round}"), "date": 1_700_000_000 + round * 60});
+                let fields = json!({"text": format!("nap {chat} {round}"), "date": 1_700_000_000 + round * 60});
                 asked.push((FIRST + chat, bridge.api.say_more(FIRST + chat, FIRST + chat, fields)));
             }
-            tokio::time::sleep(self.pause).await;
+            // Sometimes before anything has begun, sometimes in the middle of it.
+            let moment = self.pause.mul_f64((round * 37 % 100) as f64 / 100.0);
+            tokio::time::sleep(moment).await;
             if (round as usize + 1).is_multiple_of(every) && ended < self.ends {
                 match ended % 2 {
                     0 => bridge.kill(),
@@ -72,6 +74,7 @@ impl Soak {
                 ended += 1;
                 bridge.restart().await;
             }
+            tokio::time::sleep(self.pause.saturating_sub(moment)).await;
         }
         asked
     }

@@ -24,7 +24,7 @@ pub const GROUP: i64 = -100_200;
 
 /// A codex that does what its prompt says, and notes in `log` when it begins and ends.
 ///
-/// `hold` waits for the file `go`, `linger` stays after its answer, `fail` fails with words, `big` answers at length,
+/// `nap` takes a moment, `hold` waits for the file `go`, `linger` stays after its answer, `fail` fails with words, `big` answers at length,
 /// `quick` and everything else is echoed. A `#name` in the prompt makes it wait for the file `go-name`.
 const CODEX: &str = r#"#!/bin/sh
 dir="$(dirname "$0")/.."
@@ -42,6 +42,7 @@ echo '{"type":"thread.started","thread_id":"'"$session"'"}'
 echo '{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"ls","aggregated_output":"","exit_code":0,"status":"completed"}}'
 case "$prompt" in
   *fail*) echo "no credit left" >&2; exit 3;;
+  *nap*) sleep 0.3;;
   *hold*) while [ ! -e "$dir/go" ]; do sleep 0.02; done;;
   *'#'*) name="$(printf '%s' "$prompt" | sed 's/.*#\([a-z0-9]*\).*/\1/' | head -1)"; while [ ! -e "$dir/go-$name" ]; do sleep 0.02; done;;
 esac
