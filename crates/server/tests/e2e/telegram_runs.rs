@@ -50,9 +50,10 @@ async fn a_reply_to_a_running_message_waits_for_its_thread_also_before_that_has_
 
 #[tokio::test]
 async fn two_messages_sent_one_after_the_other_are_both_used() {
-    let bridge = Bridge::start().await;
+    // A wide window, because on a busy machine a short pause may be a long one.
+    let bridge = Setup::new().await.telegram("chat_id = 1001\njoin_window_s = 2.5").start().await;
     bridge.api.say(ANN, ANN, "FIRST HALF");
-    tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     bridge.api.say(ANN, ANN, "SECOND HALF");
     let last = bridge.wait_text(ANN, "done").await;
     assert!(last.text.contains("FIRST HALF") && last.text.contains("SECOND HALF"), "{}", last.text);
