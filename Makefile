@@ -58,6 +58,7 @@ bench: ## measure the release build against a bare server and a public peer; wri
 	$(CARGO) build --release --locked -p folkmoot-server
 	$(CARGO) run --release --locked -p folkmoot-bench -- run
 	$(CARGO) bench --locked -p folkmoot-engines --bench lines
+	$(CARGO) bench --locked -p folkmoot-server --bench pools
 
 web: ## the page; it comes later
 	@echo "the page is not built yet; the hub is used over /ws, /v1 and the command line until then"

@@ -21,7 +21,8 @@ transcripts=../crates/doors/src/lark/transcripts
 
 # Every client frame of the transcripts, and every transcript as a whole, is where the search begins.
 seed() {
-    mkdir -p corpus/envelope corpus/session corpus/record_decode
+    mkdir -p corpus/envelope corpus/session corpus/record_decode corpus/chopsticks
+    cp ../crates/doors/src/chopsticks/transcripts/*.txt corpus/chopsticks/
     cp "$transcripts"/*.txt corpus/session/
     sed -n 's/^C [a-z]*: \({.*}\)$/\1/p' "$transcripts"/*.txt | {
         number=0
@@ -49,6 +50,6 @@ fuzz() {
 seed
 mkdir -p artifacts
 cargo +nightly fuzz build --fuzz-dir .
-for target in envelope session record_decode; do
+for target in envelope session record_decode chopsticks; do
     fuzz "$target"
 done

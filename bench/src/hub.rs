@@ -41,8 +41,14 @@ pub struct Owner {
 impl Hub {
     /// Starts the release binary on the data folder and waits until it is ready.
     pub fn start(moot: &Path, data_dir: &Path) -> Result<Self> {
+        Self::start_with(moot, data_dir, &[])
+    }
+
+    /// The same with settings of its own.
+    pub fn start_with(moot: &Path, data_dir: &Path, settings: &[(&str, &str)]) -> Result<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()?));
         let mut command = command(moot, data_dir, address)?;
+        command.envs(settings.iter().copied());
         let start = Instant::now();
         let mut process = Managed::start("`moot serve`", &mut command, SERVER_CORE)?;
         process.discard_output();

@@ -1,5 +1,6 @@
 //! The scenarios, and what they share: the servers to compare and the settings of a run.
 
+mod agents;
 mod durable;
 mod fanout;
 mod growth;
@@ -37,12 +38,13 @@ pub struct Suite {
 pub type Scenario = fn(&mut Suite) -> Result<()>;
 
 /// In the order they run; the names are those of `--only`.
-pub const ALL: [(&str, Scenario); 7] = [
+pub const ALL: [(&str, Scenario); 8] = [
     ("fanout", fanout::run),
     ("rooms", rooms::run),
     ("durable", durable::run),
     ("storm", storm::run),
     ("idle", idle::run),
+    ("agents", agents::run),
     ("startup", startup::run),
     ("growth", growth::run),
 ];

@@ -167,10 +167,19 @@ impl App {
         self.ask(nobody, Work::CatchUp).await.map(|_| ())
     }
 
+    /// Queued now, behind everything that was queued before; the answer may be waited for or not.
+    pub fn begin(&self, actor: Actor, command: Command) -> impl Future<Output = Answer> + Send + use<> {
+        self.queue(actor, Work::Decide(Box::new(command)))
+    }
+
     async fn ask(&self, actor: Actor, work: Work) -> Answer {
+        self.queue(actor, work).await
+    }
+
+    fn queue(&self, actor: Actor, work: Work) -> impl Future<Output = Answer> + Send + use<> {
         let (sender, receiver) = oneshot::channel();
         self.submit(Job { actor, work, respond: Respond::Caller(sender) });
-        receiver.await.unwrap_or_else(|_| Err(stopping()))
+        async { receiver.await.unwrap_or_else(|_| Err(stopping())) }
     }
 
     /// From now on hears, after the commit, of every event that `interest` accepts.

@@ -94,7 +94,7 @@ pub const KEYS: &[Key] = &[
     key(
         "chopsticks.idle_release_s",
         Kind::Seconds,
-        "a session nobody used for this long is freed; 0: never, else at least 60",
+        "a session nobody used for this long is freed, unless it plays; 0: never",
     ),
     key("chopsticks.max_connections", Kind::Integer, "how many agents may be connected at once"),
     key("chopsticks.max_connections_per_ip", Kind::Integer, "how many of them from one address"),

@@ -85,7 +85,7 @@ fn doors(check: &mut Check, config: &Config) {
     check.seconds("chopsticks.stale_s", config.chopsticks.stale_s, 1.0);
     check.seconds("chopsticks.reconnect_grace_s", config.chopsticks.reconnect_grace_s, 0.0);
     if config.chopsticks.idle_release_s != 0.0 {
-        check.seconds("chopsticks.idle_release_s", config.chopsticks.idle_release_s, 60.0);
+        check.seconds("chopsticks.idle_release_s", config.chopsticks.idle_release_s, 1.0);
     }
     check.seconds("telegram.edit_interval_s", config.telegram.edit_interval_s, 0.0);
     telegram(check, config);

@@ -12,8 +12,9 @@ use folkmoot_doors::chopsticks::mapping::Hello;
 use super::{Absence, Agent, Pools};
 use crate::app::App;
 
-/// How long it is remembered how an agent did that holds nothing.
+/// How long it is remembered how an agent did, and what it must be told to stop.
 const REMEMBERED: Millis = 10 * 60 * 1000;
+const STRAYS_REMEMBERED: Millis = 24 * 60 * 60 * 1000;
 
 impl Pools {
     /// An agent's connection ended.
@@ -30,7 +31,9 @@ impl Pools {
         }
         {
             let mut absent = self.absent.lock();
-            absent.retain(|_, absence| now - absence.since < REMEMBERED || !absence.strays.is_empty());
+            absent.retain(|_, absence| {
+                now - absence.since < if absence.strays.is_empty() { REMEMBERED } else { STRAYS_REMEMBERED }
+            });
             let absence = absent.entry(Arc::clone(&agent.id)).or_default();
             absence.since = now;
             absence.record = record;

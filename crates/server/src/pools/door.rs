@@ -112,9 +112,10 @@ impl Pools {
             Said::Added { place } => {
                 let stray = place.clone();
                 let command = Command::ClaimLease { place, agent: agent.id.to_string() };
+                let claimed = app.begin(Actor::hub(Door::Chopsticks), command);
                 let app = app.clone();
                 tokio::spawn(async move {
-                    let outcome = app.execute(Actor::hub(Door::Chopsticks), command).await;
+                    let outcome = claimed.await;
                     if outcome.is_err_and(|refused| refused == refusal::LEASE_HELD) {
                         tracing::warn!(agent = %agent.id, guild = stray.guild, "joined what another agent serves");
                         app.pools().send_away(&app, &agent.id, &stray, None);
@@ -129,11 +130,12 @@ impl Pools {
         }
     }
 
-    /// Something that only the hub may decide, and whose outcome nobody waits for.
+    /// Something that only the hub may decide; queued at once, so that what an agent says is decided in its order.
     fn tell_hub(&self, app: &App, command: Command) {
+        let told = app.begin(Actor::hub(Door::Chopsticks), command);
         let app = app.clone();
         tokio::spawn(async move {
-            let _ = app.execute(Actor::hub(Door::Chopsticks), command).await;
+            let _ = told.await;
             app.pools().changed.notify_waiters();
         });
     }

@@ -252,6 +252,37 @@ async fn a_graceful_end_frees_the_session_at_once() {
 }
 
 #[tokio::test]
+async fn a_session_that_nobody_uses_is_freed_unless_it_plays() {
+    let hub = Setup::default().env("MOOT_CHOPSTICKS__IDLE_RELEASE_S", "1").start().await;
+    let alice = register(&hub, "alice").await;
+    let mut quiet = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
+    let playing = Worker::join(&alice, hub.address, "a2", &["g2"]).await;
+    let playing = playing.obey(|_| Ok(json!({ "playing": true, "paused": false })));
+    take(&alice, "g2", "v2", "music").await.created();
+    take(&alice, "g1", "v1", "music").await.created();
+    let request = quiet.asked_for("status").await;
+    quiet.answer(&request, json!({ "playing": true, "paused": true })).await;
+    let request = quiet.asked_for("stop").await;
+    quiet.answer(&request, json!({ "ok": true })).await;
+    held_by(&alice, "g1", "v1", None).await;
+    assert_eq!(holder(&alice, "g2", "v2", "music").await.as_deref(), Some("a2"));
+    playing.abort();
+}
+
+#[tokio::test]
+async fn what_an_agent_says_is_decided_in_its_order() {
+    let (hub, alice) = start().await;
+    let mut worker = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
+    for _ in 0..20 {
+        worker.event("add", "g1", "v1", "music", true).await;
+        worker.event("released", "g1", "v1", "music", true).await;
+    }
+    worker.event("add", "g1", "v2", "music", true).await;
+    held_by(&alice, "g1", "v2", Some("a1")).await;
+    assert_eq!(holder(&alice, "g1", "v1", "music").await, None);
+}
+
+#[tokio::test]
 async fn many_who_want_agents_at_once_never_get_the_same_one() {
     let (hub, alice) = start().await;
     let mut workers = Vec::new();
