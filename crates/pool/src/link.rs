@@ -99,6 +99,14 @@ impl Context {
         }
     }
 
+    /// Tells the controller that a session it gave is not taken up; nothing happens when it is held.
+    pub fn decline(&self, session: &Session, reason: &str) {
+        let mut inner = self.0.inner.lock();
+        if !inner.held.contains(session) {
+            inner.say(self.released(session, reason));
+        }
+    }
+
     /// Lets go of everything; the last thing an agent says.
     pub(crate) fn release_all(&self, reason: &str) {
         let mut inner = self.0.inner.lock();

@@ -48,13 +48,17 @@ pub struct Settings {
 pub struct Jukebox {
     settings: Settings,
     library: RwLock<Arc<Library>>,
-    players: Mutex<BTreeMap<Session, Player>>,
+    players: Mutex<Players>,
     assistants: Mutex<BTreeMap<Session, Seat>>,
     /// Time for the players counts from here.
     begun: Instant,
     /// A player's next deadline may have come nearer.
     changed: Notify,
 }
+
+/// What plays, by voice channel.
+#[derive(Default)]
+struct Players(BTreeMap<Session, Player>);
 
 impl Jukebox {
     /// Reads the folder. This takes a while when it is large, so call it where blocking is allowed.
@@ -100,7 +104,7 @@ impl Jukebox {
     /// Lets tracks end and sessions go when their time has come.
     async fn keep_time(&self, context: &Context) {
         loop {
-            let due = self.players.lock().values().filter_map(Player::deadline).min();
+            let due = self.players.lock().0.values().filter_map(Player::deadline).min();
             match due {
                 None => self.changed.notified().await,
                 Some(due) => {
@@ -117,7 +121,7 @@ impl Jukebox {
     fn let_go(&self, context: &Context) {
         let now = self.now();
         let mut players = self.players.lock();
-        players.retain(|session, player| {
+        players.0.retain(|session, player| {
             player.advance(now);
             let over = player.is_over(now);
             if over {

@@ -7,9 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::player::{DEFAULT_VOLUME, Done, Entry, MAX_VOLUME, Player};
-use super::request::{AskedLimits, Control, Find, Part, place};
-use super::{Jukebox, assistant, library};
+use super::player::{Actor, DEFAULT_VOLUME, Done, Entry, MAX_VOLUME, Mode, Player};
+use super::request::{AskedLimits, Asker, Control, Find, Known, Part, place};
+use super::{Jukebox, Players, assistant, library};
 use crate::agent::Agent;
 use crate::error::OpError;
 use crate::link::Context;
@@ -53,30 +53,40 @@ pub fn add<Q: DeserializeOwned + Send + 'static>(
 
 fn play(jukebox: &Jukebox, context: &Context, find: Find) -> Outcome {
     let known = find.asker.check(context, Kind::Music, jukebox.admin_token())?;
-    let now = jukebox.now();
-    let mut players = jukebox.players.lock();
-    let present = players.get(&known.session);
-    let Some(track) = jukebox.library().search(&find.query, 1).pop() else {
-        let mode = present.map_or(find.mode(), Player::mode);
-        return Ok(json!({ "track": null, "action": "none", "mode": mode.as_str() }));
-    };
-    let limits = find.limits.map_or(jukebox.settings.limits, |asked: AskedLimits| asked.over(jukebox.settings.limits));
-    // Only a track that may play makes a session, or changes one.
-    let mut player = present.cloned().unwrap_or_else(|| begin(&find, &known.user));
-    apply_wishes(&mut player, &find.asker);
-    let entry = Entry { track: Arc::clone(&track), requester: find.requester };
-    let done = player.play(known.actor(), entry, &limits, now)?;
-    let answer = json!({
-        "track": track.shown(),
-        "action": done.action,
-        "mode": player.mode().as_str(),
-        "ownerId": player.owner(),
-    });
-    players.insert(known.session.clone(), player);
-    drop(players);
-    context.join(&known.session, Some(&known.user));
+    let outcome = jukebox.players.lock().play(jukebox, &known, find);
+    match &outcome {
+        Ok(answer) if !answer["track"].is_null() => context.join(&known.session, Some(&known.user)),
+        // Leased for nothing: without this, the agent would be kept from others until the lease is found idle.
+        _ if !context.holds(&known.session) => context.decline(&known.session, "empty-channel"),
+        _ => {}
+    }
     jukebox.changed.notify_one();
-    Ok(answer)
+    outcome
+}
+
+impl Players {
+    fn play(&mut self, jukebox: &Jukebox, known: &Known, find: Find) -> Outcome {
+        let present = self.0.get(&known.session);
+        let Some(track) = jukebox.library().search(&find.query, 1).pop() else {
+            let mode = present.map_or(find.mode(), Player::mode);
+            return Ok(json!({ "track": null, "action": "none", "mode": mode.as_str() }));
+        };
+        let own = jukebox.settings.limits;
+        let limits = find.limits.map_or(own, |asked: AskedLimits| asked.over(own));
+        // Only a track that may play makes a session, or changes one.
+        let mut player = present.cloned().unwrap_or_else(|| begin(&find, &known.user));
+        apply_wishes(&mut player, &find.asker, known.actor());
+        let entry = Entry { track: Arc::clone(&track), requester: find.requester };
+        let done = player.play(known.actor(), entry, &limits, jukebox.now())?;
+        let answer = json!({
+            "track": track.shown(),
+            "action": done.action,
+            "mode": player.mode().as_str(),
+            "ownerId": player.owner(),
+        });
+        self.0.insert(known.session.clone(), player);
+        Ok(answer)
+    }
 }
 
 fn begin(find: &Find, owner: &str) -> Player {
@@ -84,11 +94,12 @@ fn begin(find: &Find, owner: &str) -> Player {
     Player::new(owner, find.mode(), volume.map_or(DEFAULT_VOLUME, |volume| volume.round() as u32))
 }
 
-fn apply_wishes(player: &mut Player, asker: &super::request::Asker) {
-    if let Some(mode) = &asker.control_mode {
+/// What a request says beside its operation. Who may control is the owner's to say, how to leave is of whoever may control.
+fn apply_wishes(player: &mut Player, asker: &Asker, actor: Actor<'_>) {
+    if let Some(mode) = asker.control_mode.as_ref().filter(|_| player.is_owner(actor)) {
         player.owner_controls = !mode.eq_ignore_ascii_case("voice");
     }
-    if let Some(grace) = asker.stop_grace_ms.filter(|grace| *grace >= 0.0) {
+    if let Some(grace) = asker.stop_grace_ms.filter(|grace| *grace >= 0.0 && player.may_control(actor)) {
         player.stop_grace = grace as u64;
     }
 }
@@ -117,7 +128,7 @@ type ControlOf = fn(&mut Player, &Moment<'_>) -> Outcome;
 
 struct Moment<'a> {
     control: &'a Control,
-    actor: super::player::Actor<'a>,
+    actor: Actor<'a>,
     now: u64,
 }
 
@@ -159,7 +170,7 @@ const CONTROLS: [(&str, ControlOf); 14] = [
         Ok(json!({ "ok": true, "preset": preset }))
     }),
     ("setMode", |player, moment| {
-        let mode = super::player::Mode::read(moment.control.mode.as_deref().unwrap_or_default());
+        let mode = Mode::read(moment.control.mode.as_deref().unwrap_or_default());
         player.set_mode(moment.actor, mode, moment.now)?;
         let (mode, owner) = (player.mode().as_str(), player.owner());
         Ok(json!({ "ok": true, "action": "mode-set", "mode": mode, "ownerId": owner }))
@@ -178,12 +189,12 @@ fn on_session(jukebox: &Jukebox, context: &Context, control: &Control, work: Con
     let known = control.asker.check(context, Kind::Music, jukebox.admin_token())?;
     let now = jukebox.now();
     let mut players = jukebox.players.lock();
-    let player = players.get_mut(&known.session).ok_or("no-session")?;
+    let player = players.0.get_mut(&known.session).ok_or("no-session")?;
     player.advance(now);
-    apply_wishes(player, &control.asker);
+    apply_wishes(player, &control.asker, known.actor());
     let outcome = work(player, &Moment { control, actor: known.actor(), now })?;
     if player.is_over(now) {
-        players.remove(&known.session);
+        players.0.remove(&known.session);
         // Before the answer: whoever sees the answer may lease the agent again at once.
         context.release(&known.session, "stop");
     }

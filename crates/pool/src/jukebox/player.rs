@@ -406,11 +406,19 @@ impl Player {
 
     fn control(&mut self, actor: Actor<'_>, now: Millis) -> Result<(), OpError> {
         self.advance(now);
-        if self.mode == Mode::Dj && self.owner_controls { self.check_owner(actor) } else { Ok(()) }
+        if self.may_control(actor) { Ok(()) } else { Err("not-owner".into()) }
+    }
+
+    pub fn may_control(&self, actor: Actor<'_>) -> bool {
+        self.mode == Mode::Open || !self.owner_controls || self.is_owner(actor)
+    }
+
+    pub fn is_owner(&self, actor: Actor<'_>) -> bool {
+        actor.is_admin || actor.user == self.owner
     }
 
     fn check_owner(&self, actor: Actor<'_>) -> Result<(), OpError> {
-        if actor.is_admin || actor.user == self.owner { Ok(()) } else { Err("not-owner".into()) }
+        if self.is_owner(actor) { Ok(()) } else { Err("not-owner".into()) }
     }
 }
 

@@ -74,6 +74,12 @@ impl Stage {
         resp["data"].clone()
     }
 
+    /// The agent says that it does not take the session up.
+    async fn declined(&mut self) {
+        let told = self.line.told().await;
+        assert_eq!((&told["event"], &told["reason"]), (&json!("released"), &json!("empty-channel")), "{told}");
+    }
+
     async fn play(&mut self, query: &str) -> Value {
         self.done("play", json!({ "query": query })).await
     }
@@ -103,9 +109,24 @@ async fn play_answers_with_track_action_mode_and_owner() {
 #[tokio::test]
 async fn nothing_found_is_no_error_and_makes_no_session() {
     let mut stage = start().await;
-    let played = stage.done("play", json!({ "query": "polka", "defaultMode": "dj" })).await;
-    assert_eq!(played, json!({ "track": null, "action": "none", "mode": "dj" }));
+    stage.line.request("play", asked("ann", json!({ "query": "polka", "defaultMode": "dj" }))).await;
+    stage.declined().await;
+    assert_eq!(stage.line.told().await["data"], json!({ "track": null, "action": "none", "mode": "dj" }));
     assert_eq!(stage.refused("status", json!({})).await, "no-session");
+}
+
+#[tokio::test]
+async fn a_first_track_that_may_not_play_gives_the_agent_back() {
+    let mut stage = start().await;
+    let limits = json!({ "query": "so what", "limits": { "maxTrackMinutes": 0.5 } });
+    stage.line.request("play", asked("ann", limits.clone())).await;
+    stage.declined().await;
+    assert_eq!(stage.line.told().await["error"], "track-too-long");
+    // One that comes into a session that plays leaves it alone.
+    stage.begin("green", json!({})).await;
+    assert_eq!(stage.refused("play", limits).await, "track-too-long");
+    assert_eq!(stage.play("polka").await["action"], "none");
+    assert_eq!(stage.done("status", json!({})).await["playing"], true);
 }
 
 #[tokio::test]
@@ -278,8 +299,15 @@ async fn in_dj_mode_others_are_not_owners_and_the_admin_token_passes() {
     }
     assert_eq!(stage.line.refused("play", asked("bob", json!({ "query": "green" }))).await, "not-owner");
     assert_eq!(stage.line.refused("pause", asked("bob", json!({ "adminToken": "guess" }))).await, "not-owner");
+    // Nor do others change who may control, or how the agent leaves, on the way.
+    let sly = json!({ "controlMode": "voice", "stopGraceMs": 0 });
+    assert_eq!(stage.line.refused("stop", asked("bob", sly)).await, "not-owner");
+    assert_eq!(stage.line.refused("pause", asked("bob", json!({}))).await, "not-owner");
     let data = json!({ "guildId": "g1", "voiceChannelId": "v1", "adminToken": ADMIN });
     assert_eq!(stage.line.done("pause", data).await["action"], "paused");
+    let free = json!({ "controlMode": "voice" });
+    stage.done("resume", free).await;
+    assert_eq!(stage.line.done("stop", asked("bob", json!({}))).await["disconnectInMs"], 30_000);
 }
 
 #[tokio::test]

@@ -34,6 +34,15 @@ async fn searching_takes_no_agent() {
 }
 
 #[tokio::test]
+async fn an_agent_that_found_nothing_is_free_for_others() {
+    let (hub, alice) = start().await;
+    let (_jukebox, channel) = stage(&hub, &alice, &[]).await;
+    assert_eq!(order(&alice, &channel, "/play polka").await, "Nothing found.");
+    let sessions = alice.rest.get("/v1/pools/sessions").await.ok();
+    assert!(items(&sessions).is_empty(), "{sessions}");
+}
+
+#[tokio::test]
 async fn a_jukebox_that_is_stopped_lets_go_and_ends_with_0() {
     let (hub, alice) = start().await;
     let (mut jukebox, _) = stage(&hub, &alice, &[]).await;
