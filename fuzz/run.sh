@@ -18,20 +18,29 @@ if ! command -v cargo-fuzz >/dev/null 2>&1; then
 fi
 
 transcripts=../crates/doors/src/lark/transcripts
+snek_transcripts=../crates/doors/src/snek/transcripts
 
 # Every client frame of the transcripts, and every transcript as a whole, is where the search begins.
 seed() {
-    mkdir -p corpus/envelope corpus/session corpus/record_decode corpus/chopsticks
+    mkdir -p corpus/envelope corpus/snek_call corpus/session corpus/record_decode corpus/chopsticks
     cp ../crates/doors/src/chopsticks/transcripts/*.txt corpus/chopsticks/
     cp "$transcripts"/*.txt corpus/session/
-    sed -n 's/^C [a-z]*: \({.*}\)$/\1/p' "$transcripts"/*.txt | {
+    for transcript in "$snek_transcripts"/*.txt; do
+        sed 's/^LOGIN \([a-z]*\)$/LOGIN \1 snek/' "$transcript" >"corpus/session/snek-${transcript##*/}"
+    done
+    seed_frames "$transcripts" envelope
+    seed_frames "$snek_transcripts" snek_call
+    cp seeds/*.json corpus/record_decode/
+}
+
+seed_frames() {
+    sed -n 's/^C [a-z]*: \({.*}\)$/\1/p' "$1"/*.txt | {
         number=0
         while IFS= read -r frame; do
             number=$((number + 1))
-            printf '%s' "$frame" >"corpus/envelope/transcript-$number"
+            printf '%s' "$frame" >"corpus/$2/transcript-$number"
         done
     }
-    cp seeds/*.json corpus/record_decode/
 }
 
 # What libFuzzer says is worth reading only when it found something.
@@ -50,6 +59,6 @@ fuzz() {
 seed
 mkdir -p artifacts
 cargo +nightly fuzz build --fuzz-dir .
-for target in envelope session record_decode chopsticks; do
+for target in envelope snek_call session record_decode chopsticks; do
     fuzz "$target"
 done

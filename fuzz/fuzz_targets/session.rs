@@ -1,7 +1,7 @@
-//! Any conversation with the Lark door: nothing that clients send may panic, and every frame must be a valid envelope.
+//! Any conversation with the doors: nothing that clients send may panic, and every frame must be what its door promises.
 //!
 //! The input is read like a transcript of the door's tests, but leniently: `C alice: …` sends a frame, `T: +30s` lets time pass,
-//! `LOGIN alice` logs in, other lines are nothing. So the transcripts are the seeds. A `$name` that nobody knows is
+//! `LOGIN alice` logs in on Lark, `LOGIN alice snek` on Snek, other lines are nothing. So the transcripts are the seeds. A `$name` that nobody knows is
 //! the id of the newest thing that fits the field it stands in.
 
 #![no_main]
@@ -9,7 +9,10 @@
 use std::collections::BTreeMap;
 
 use folkmoot_core as domain;
-use folkmoot_doors::{door, lark};
+use folkmoot_doors::door::Protocol;
+use folkmoot_doors::lark::Lark;
+use folkmoot_doors::snek::Snek;
+use folkmoot_doors::{door, look};
 use hall::{Hall, Heard};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -17,7 +20,7 @@ use support::World;
 
 // The hub without sockets that the door's own tests use, though not all of it. It checks every frame.
 #[allow(dead_code)]
-#[path = "../../crates/doors/src/lark/tests/hall.rs"]
+#[path = "../../crates/doors/src/testing/hall.rs"]
 mod hall;
 #[path = "../../crates/core/tests/support/mod.rs"]
 mod support;
@@ -75,12 +78,14 @@ impl Conversation {
         let mut words = head.split_whitespace();
         match (words.next(), words.next()) {
             (Some("LOGIN"), Some(name)) => {
-                if let Some(name) = self.come(name) {
+                let through: &'static dyn Protocol =
+                    if words.next() == Some("snek") { &Snek::DOCUMENT } else { &Lark };
+                if let Some(name) = self.come(name, through) {
                     self.log_in(name);
                 }
             }
             (Some("C"), Some(name)) => {
-                if let Some(name) = self.come(name) {
+                if let Some(name) = self.come(name, &Lark) {
                     self.send(name, rest);
                 }
             }
@@ -91,16 +96,20 @@ impl Conversation {
     }
 
     /// Every known client can be there at any time.
-    fn come(&mut self, name: &str) -> Option<&'static str> {
+    fn come(&mut self, name: &str, through: &'static dyn Protocol) -> Option<&'static str> {
         let name = CLIENTS.iter().find(|known| **known == name)?;
         if !self.hall.is_open(name) {
-            self.hall.open(name);
+            self.hall.open(name, through);
         }
         Some(name)
     }
 
     fn log_in(&mut self, name: &str) {
+        // Each door takes its own and refuses the other.
         self.hall.text(name, &format!("{{\"type\":\"auth.login\",\"data\":{{\"token\":\"token-of-{name}\"}}}}"));
+        if self.hall.is_open(name) {
+            self.hall.text(name, &format!("{{\"method\":\"login\",\"args\":[\"{name}\",\"password-of-{name}\"]}}"));
+        }
     }
 
     fn send(&mut self, name: &str, what: &str) {
@@ -134,7 +143,7 @@ impl Conversation {
         for name in CLIENTS {
             while self.hall.has_heard(name) {
                 if let Some(Heard::Frame(frame)) = self.hall.next(name) {
-                    remember(&frame["data"], &mut self.newest);
+                    remember(&frame, &mut self.newest);
                 }
             }
         }

@@ -134,8 +134,15 @@ pub fn may_see_message(state: &State, actor: Actor, message: &Message) -> bool {
 }
 
 pub fn may_see_file(state: &State, member: &Member, file: &File) -> bool {
-    file.uploaded_by == member.id && file.workspace == member.workspace
-        || may_see_within(state, member, file.workspace, file.channel)
+    if file.workspace != member.workspace {
+        return false;
+    }
+    let mut posted_to = file.channel.iter().chain(&file.also_in);
+    file.uploaded_by == member.id
+        || match file.restricted {
+            true => posted_to.any(|channel| state.membership(*channel, member.id).is_some()),
+            false => may_see_within(state, member, file.workspace, file.channel),
+        }
 }
 
 /// Whether this member may carry that agent in a daemon: itself, its owner, an admin, or another agent of the same owner.

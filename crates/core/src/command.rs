@@ -76,6 +76,8 @@ pub enum Command {
     Typing {
         channel: ChannelId,
         on: bool,
+        /// The colour it is shown in, where a door lets people choose one.
+        color: Option<Color>,
     },
     Thinking {
         channel: ChannelId,
@@ -83,7 +85,8 @@ pub enum Command {
 
     // Channels
     CreateChannel {
-        workspace: WorkspaceId,
+        /// The asker's own when left out.
+        workspace: Option<WorkspaceId>,
         name: String,
         kind: ChannelKind,
         topic: String,
@@ -104,6 +107,12 @@ pub enum Command {
         channel: ChannelId,
         member: MemberId,
     },
+    /// The same, for doors that know people by their names.
+    Invite {
+        channel: ChannelId,
+        /// A name or an id.
+        who: String,
+    },
     RemoveFromChannel {
         channel: ChannelId,
         member: MemberId,
@@ -123,6 +132,11 @@ pub enum Command {
 
     // Messages
     Send(Send),
+    /// Makes a stream final for its sender, who has given it up, with its last text. Only the hub itself asks for this.
+    EndStream {
+        sender: MemberId,
+        channel: ChannelId,
+    },
     EditMessage {
         message: MessageId,
         content: String,
@@ -374,6 +388,19 @@ pub struct Send {
     pub metadata: Option<Box<RawValue>>,
     /// Idempotency key: a repeat returns the first message and changes nothing.
     pub key: Option<String>,
+    pub stage: Stage,
+}
+
+/// How much of a message a send is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Stage {
+    /// A message of its own, whatever else its sender is writing.
+    #[default]
+    Whole,
+    /// The text so far of the one live message of this sender in the channel.
+    Partial,
+    /// The live message as it stays, if there is one; otherwise a message of its own.
+    Final,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -438,6 +465,8 @@ pub enum Reply {
         message: Arc<Message>,
         repeated: bool,
     },
+    /// The live message has this text now.
+    Streamed(Arc<Stream>),
     Message(Arc<Message>),
     Deleted(Arc<Message>),
     Pin(Pin),

@@ -53,6 +53,14 @@ pub enum Event {
         channel: ChannelId,
         member: MemberId,
         on: bool,
+        color: Option<Color>,
+    },
+    /// A live message was begun, or has another text now.
+    Streamed(Arc<Stream>),
+    /// A live message is no longer live: its final message follows when it was `said`, otherwise it never was.
+    StreamEnded {
+        stream: Arc<Stream>,
+        said: bool,
     },
     Woken(Arc<Wake>),
     TaskAssigned {
@@ -68,6 +76,7 @@ pub enum Event {
     Connected {
         member: MemberId,
         connection: ConnectionId,
+        door: Door,
     },
     Disconnected {
         member: MemberId,
@@ -167,7 +176,7 @@ pub enum Write<'a> {
 impl Event {
     /// Passing events are told and forgotten; when a reader is slow they are the first to go.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::PresenceChanged { .. } | Self::Typing { .. })
+        matches!(self, Self::PresenceChanged { .. } | Self::Typing { .. } | Self::Streamed(_))
     }
 
     /// Hands the store what to keep of this event, in order.
@@ -214,6 +223,8 @@ impl Event {
             }
             Self::PresenceChanged { .. }
             | Self::Typing { .. }
+            | Self::Streamed(_)
+            | Self::StreamEnded { .. }
             | Self::Woken(_)
             | Self::TaskAssigned { .. }
             | Self::CallSignal { .. }
@@ -242,6 +253,7 @@ impl Event {
             Self::Saved(record) | Self::Removed(record) => record_audience(record, state),
             Self::PresenceChanged { workspace, .. } => Audience::Workspace(*workspace),
             Self::Typing { channel, .. } => Audience::Channel(*channel),
+            Self::Streamed(stream) | Self::StreamEnded { stream, .. } => Audience::Channel(stream.channel),
             Self::Woken(wake) => wake.through.map_or(Audience::Member(wake.agent), Audience::Connection),
             Self::TaskAssigned { to, .. } | Self::CallSignal { to, .. } => Audience::Member(*to),
             Self::ConnectionReplaced(_)

@@ -15,6 +15,7 @@ pub mod ids;
 pub mod lookup;
 pub mod mention;
 pub mod model;
+pub mod moment;
 pub mod pools;
 pub mod record;
 pub mod refusal;

@@ -241,6 +241,47 @@ impl PartialEq for Message {
     }
 }
 
+/// A message that is still being written: shown while it grows, stored once when it is final. One per sender and channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// What the message will be called once it is final.
+    pub message: MessageId,
+    /// What it is called until then, where the final message must not look like a second sending of the same one.
+    pub draft: MessageId,
+    pub channel: ChannelId,
+    pub sender: MemberId,
+    /// The newest text; each one replaces the one before.
+    pub content: String,
+    pub content_type: ContentType,
+    pub door: Door,
+    pub started_at: Millis,
+    pub updated_at: Millis,
+    /// How many texts it has had; the first one opens it.
+    pub texts: u32,
+}
+
+/// A colour as web pages write it, `#RRGGBB`, kept as it was written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Color([u8; 7]);
+
+impl Color {
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes: [u8; 7] = text.as_bytes().try_into().ok()?;
+        (bytes[0] == b'#' && bytes[1..].iter().all(u8::is_ascii_hexdigit)).then_some(Self(bytes))
+    }
+
+    pub fn as_str(&self) -> &str {
+        // Only ASCII gets in.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Color {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
     pub emoji: String,
@@ -437,6 +478,12 @@ pub struct File {
     pub workspace: WorkspaceId,
     /// The channel whose members may read it; without one, everybody in the workspace may.
     pub channel: Option<ChannelId>,
+    /// Only its uploader may read it before it is posted, and only the members of the channels it was posted to after that.
+    #[serde(default)]
+    pub restricted: bool,
+    /// Further channels its uploader posted it to.
+    #[serde(default)]
+    pub also_in: Vec<ChannelId>,
     pub uploaded_by: MemberId,
     pub filename: String,
     pub content_type: String,

@@ -93,6 +93,7 @@ catalogue! {
     CALLEE_AND_SDP BadRequest "callee_id and sdp required";
     CALL_ID_REQUIRED BadRequest "call_id required";
     NO_AGENTS BadRequest "no agents provided";
+    TOO_MANY_STREAMS RateLimited "too many messages are being streamed at once; finish one first";
     NOT_CHANNEL_MEMBER Forbidden "not a channel member";
     CHANNEL_ARCHIVED Forbidden "channel is archived";
     SUBSCRIPTION_LIMIT BadRequest "subscription limit reached";

@@ -30,6 +30,10 @@ pub struct State {
     presence: HashMap<MemberId, Attendance>,
     daemons: HashMap<ConnectionId, Daemon>,
     carried: HashMap<MemberId, ConnectionId>,
+    /// Which door each connection came in through.
+    doors: HashMap<ConnectionId, Door>,
+    /// Live messages: not stored, so a restart forgets them.
+    streams: BTreeMap<(MemberId, ChannelId), Arc<Stream>>,
     /// Read positions that moved because their member spoke; stored now and then, see [`State::take_moved_reads`].
     moved_reads: HashSet<(ChannelId, MemberId)>,
 }
@@ -189,6 +193,24 @@ impl State {
         self.presence.get(&member).map_or(&[], |attendance| &attendance.connections)
     }
 
+    pub fn door_of(&self, connection: ConnectionId) -> Option<Door> {
+        self.doors.get(&connection).copied()
+    }
+
+    /// The live message of a sender in a channel.
+    pub fn stream(&self, sender: MemberId, channel: ChannelId) -> Option<&Arc<Stream>> {
+        self.streams.get(&(sender, channel))
+    }
+
+    pub fn streams(&self) -> impl ExactSizeIterator<Item = &Arc<Stream>> {
+        self.streams.values()
+    }
+
+    pub fn streams_of(&self, sender: MemberId) -> impl Iterator<Item = &Arc<Stream>> {
+        let all = (sender, ChannelId(0))..=(sender, ChannelId(u128::MAX));
+        self.streams.range(all).map(|(_, stream)| stream)
+    }
+
     /// The daemon connection that carries this agent.
     pub fn carrier_of(&self, agent: MemberId) -> Option<ConnectionId> {
         self.carried.get(&agent).copied()
@@ -244,12 +266,14 @@ impl State {
         state
     }
 
-    /// Goes back to what is stored, after a commit that failed; who is connected stays as it is.
+    /// Goes back to what is stored, after a commit that failed; who is connected and what is being written stay as they are.
     pub fn replace_stored(&mut self, fresh: Self) {
         let presence = std::mem::take(&mut self.presence);
         let daemons = std::mem::take(&mut self.daemons);
         let carried = std::mem::take(&mut self.carried);
-        *self = Self { presence, daemons, carried, ..fresh };
+        let doors = std::mem::take(&mut self.doors);
+        let streams = std::mem::take(&mut self.streams);
+        *self = Self { presence, daemons, carried, doors, streams, ..fresh };
     }
 
     pub fn apply(&mut self, event: &Event) {
@@ -265,11 +289,18 @@ impl State {
             Event::Saved(record) => self.put(record),
             Event::Removed(record) => self.remove(record),
             Event::PresenceChanged { member, presence, .. } => self.say_presence(*member, *presence),
-            Event::Connected { member, connection } => {
+            Event::Connected { member, connection, door } => {
                 self.presence.entry(*member).or_default().connections.push(*connection);
+                self.doors.insert(*connection, *door);
             }
             Event::Disconnected { member, connection } => self.disconnect(*member, *connection),
             Event::DaemonRegistered { connection, daemon } => self.put_daemon(*connection, daemon.clone()),
+            Event::Streamed(stream) => {
+                self.streams.insert((stream.sender, stream.channel), Arc::clone(stream));
+            }
+            Event::StreamEnded { stream, .. } => {
+                self.streams.remove(&(stream.sender, stream.channel));
+            }
             Event::Typing { .. }
             | Event::Woken(_)
             | Event::TaskAssigned { .. }
@@ -444,6 +475,7 @@ impl State {
 
     fn disconnect(&mut self, member: MemberId, connection: ConnectionId) {
         self.remove_daemon(connection);
+        self.doors.remove(&connection);
         if let Some(attendance) = self.presence.get_mut(&member) {
             attendance.connections.retain(|known| *known != connection);
             // An agent that a daemon still carries is there, and what it said of itself counts.

@@ -1,9 +1,12 @@
 //! What all doors have in common: the two traits the server drives, and the steps a session asks it to take.
 
+use folkmoot_core::event::Audience;
 use folkmoot_core::ids::{ChannelId, MemberId};
 use folkmoot_core::model::{Door, Message, Notification};
 use folkmoot_core::record::Change;
-use folkmoot_core::{Command, Event, Millis, Refusal, Reply, State};
+use folkmoot_core::{Actor, Command, Event, Millis, Refusal, Reply, State};
+
+use crate::look::{Look, Seen};
 
 /// One protocol: how its connections begin and how what happens looks on its wire.
 pub trait Protocol: Sync + Send {
@@ -12,6 +15,11 @@ pub trait Protocol: Sync + Send {
     /// The path of its WebSocket on the main listener.
     fn path(&self) -> &'static str;
 
+    /// A door may speak in several dialects; the value of `events` in the query of its address picks one.
+    fn dialect(&self) -> &'static str {
+        ""
+    }
+
     fn limits(&self) -> Limits;
 
     fn open(&self, now: Millis) -> Box<dyn Session>;
@@ -19,11 +27,21 @@ pub trait Protocol: Sync + Send {
     /// The frame for an event, made once and shared by every connection of this door that hears it.
     fn event(&self, event: &Event, view: View<'_>) -> Option<String>;
 
+    /// Who is told of an event, where the protocol means others than the hub does.
+    fn audience(&self, _event: &Event, audience: Audience) -> Audience {
+        audience
+    }
+
     /// The answer to one request; none when the protocol has no answer for it.
     fn reply(&self, ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>) -> Option<String>;
 
     /// The answer to [`Ask::Poll`].
     fn inbox(&self, ticket: &Ticket, items: &[Notification], view: View<'_>) -> Option<String>;
+
+    /// The answer to [`Ask::Look`].
+    fn looked(&self, _ticket: &Ticket, _reader: Actor, _seen: &Seen, _view: View<'_>) -> Option<String> {
+        None
+    }
 
     /// A stored event, told again after [`Ask::Resume`].
     fn replayed(&self, event: &Replayed<'_>, view: View<'_>) -> Option<String>;
@@ -61,7 +79,7 @@ pub trait Session: Send {
     /// Anything arrived, a pong for instance: the peer is alive.
     fn on_sign_of_life(&mut self, now: Millis);
 
-    /// The outcome of [`Ask::LogIn`]: who it is, or the refusal.
+    /// The outcome of [`Ask::LogIn`] or [`Ask::Prove`]: who it is, or the refusal.
     fn on_login(&mut self, outcome: Result<MemberId, Refusal>, now: Millis) -> Vec<Step>;
 
     fn on_deadline(&mut self, now: Millis) -> Vec<Step>;
@@ -87,6 +105,11 @@ pub enum Ask {
     LogIn {
         token: String,
     },
+    /// A log-in by name: with the password of a person or the API key of an agent.
+    Prove {
+        login: String,
+        secret: String,
+    },
     Do {
         command: Box<Command>,
         on_behalf: Option<MemberId>,
@@ -95,6 +118,7 @@ pub enum Ask {
         channel: ChannelId,
     },
     Poll(Poll),
+    Look(Look),
     Resume {
         positions: Vec<(ChannelId, u64)>,
     },

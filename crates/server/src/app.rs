@@ -259,19 +259,26 @@ impl App {
     }
 
     /// Starts the task of a new connection.
-    pub fn serve_connection(&self, protocol: &'static dyn Protocol, stream: TcpStream, already_read: Bytes) {
-        let (connection, reading) = self.new_connection(protocol, stream);
+    pub fn serve_connection(
+        &self,
+        protocol: &'static dyn Protocol,
+        address: IpAddr,
+        stream: TcpStream,
+        already_read: Bytes,
+    ) {
+        let (connection, reading) = self.new_connection(protocol, address, stream);
         tokio::spawn(self.run_connection(connection, protocol.open(self.now()), reading, already_read));
     }
 
     pub fn new_connection(
         &self,
         protocol: &'static dyn Protocol,
+        address: IpAddr,
         stream: TcpStream,
     ) -> (Arc<Connection>, OwnedReadHalf) {
         let id = ConnectionId(self.0.next_connection.fetch_add(1, Ordering::Relaxed));
         let (reading, writing) = stream.into_split();
-        (Arc::new(Connection::new(id, protocol, writing)), reading)
+        (Arc::new(Connection::new(id, protocol, address, writing)), reading)
     }
 
     /// Serves a connection to its end.

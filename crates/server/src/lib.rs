@@ -12,6 +12,7 @@ pub mod hub;
 pub mod limits;
 mod listen;
 pub mod log;
+pub mod login;
 pub mod metrics;
 pub mod net;
 pub mod pools;

@@ -23,6 +23,13 @@ const SWEEP_AT: usize = 10_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryAfter(pub Duration);
 
+impl RetryAfter {
+    /// Rounded up and never zero: a client that waits this long may come back.
+    pub fn whole_seconds(self) -> u64 {
+        (self.0.as_millis().div_ceil(1000) as u64).max(1)
+    }
+}
+
 pub struct RateLimits {
     requests: DefaultKeyedRateLimiter<MemberId>,
     clock: DefaultClock,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::http::{Request, Response, Uri};
 use folkmoot_core::model::Door;
 use folkmoot_doors::{DOORS, Protocol};
 use hyper::body::Incoming;
@@ -101,12 +101,20 @@ async fn respond(
     let mut request = request.map(Body::new);
     // Doors first: a connect storm should not pay for the REST router.
     let peer = Peer(app.peer_of(address, request.headers()));
-    let is_here = |door: &&&dyn Protocol| door.path() == request.uri().path() && app.door_is_open(**door);
-    match DOORS.iter().find(is_here) {
+    match door_at(&app, request.uri()) {
         Some(door) if door.door() == Door::Chopsticks => return Ok(pools::door::upgrade(&app, peer.0.ip(), request)),
-        Some(door) => return Ok(upgrade(&app, *door, request)),
+        Some(door) => return Ok(upgrade(&app, door, peer.0.ip(), request)),
         None => {}
     }
     request.extensions_mut().insert(peer);
     router.oneshot(request).await
+}
+
+/// The door at an address; `events` in the query picks one of its dialects.
+fn door_at(app: &App, uri: &Uri) -> Option<&'static dyn Protocol> {
+    let mut doors = DOORS.iter().filter(|door| door.path() == uri.path() && app.door_is_open(**door));
+    let first = doors.clone().next()?;
+    let query = uri.query().unwrap_or_default();
+    let dialect = query.split('&').find_map(|pair| pair.strip_prefix("events=")).unwrap_or_default();
+    Some(*doors.find(|door| door.dialect() == dialect).unwrap_or(first))
 }

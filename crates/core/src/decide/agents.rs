@@ -15,16 +15,18 @@ pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
     let member = access::member(context.state, actor)?;
     let connection = actor.connection.ok_or(refusal::NOT_AUTHENTICATED)?;
     let mut events = Vec::new();
-    if member.is_agent() {
-        // The newest connection of an agent replaces the older one; people may have several.
-        for old in context.state.connections_of(member.id) {
+    if member.is_agent() && actor.door != Door::Snek {
+        // The newest connection of an agent replaces the older one of the same door; people, and everybody on Snek, may have
+        // several.
+        let of_this_door = |old: &&ConnectionId| context.state.door_of(**old) == Some(actor.door);
+        for old in context.state.connections_of(member.id).iter().filter(of_this_door) {
             events.push(Event::ConnectionReplaced(*old));
             events.push(Event::Disconnected { member: member.id, connection: *old });
             let lost = reached_only_through(context.state, *old).filter(|agent| agent.id != member.id);
             events.extend(lost.map(|agent| presence(agent, Presence::Offline)));
         }
     }
-    events.push(Event::Connected { member: member.id, connection });
+    events.push(Event::Connected { member: member.id, connection, door: actor.door });
     if context.state.presence_of(member.id) != Presence::Online && (member.is_agent() || is_away(context, member.id)) {
         events.push(presence(member, Presence::Online));
     }
@@ -104,7 +106,7 @@ pub fn sleep(context: &mut Context<'_>, actor: Actor) -> Outcome {
 pub fn thinking(context: &mut Context<'_>, actor: Actor, channel: ChannelId) -> Outcome {
     access::agent(context.state, actor)?;
     access::room_to_speak(context.state, actor, channel)?;
-    let event = Event::Typing { channel, member: actor.member, on: true };
+    let event = Event::Typing { channel, member: actor.member, on: true, color: None };
     Ok(Decision::new(Reply::Done, vec![event]))
 }
 

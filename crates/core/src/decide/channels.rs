@@ -18,19 +18,23 @@ pub fn subscribe(context: &mut Context<'_>, actor: Actor, channel: ChannelId) ->
     Ok(Decision::nothing(Reply::Subscribed(channel)))
 }
 
-pub fn typing(context: &mut Context<'_>, actor: Actor, channel: ChannelId, on: bool) -> Outcome {
+pub fn typing(context: &mut Context<'_>, actor: Actor, channel: ChannelId, on: bool, color: Option<Color>) -> Outcome {
     access::room_to_speak(context.state, actor, channel)?;
-    Ok(Decision::new(Reply::Done, vec![Event::Typing { channel, member: actor.member, on }]))
+    Ok(Decision::new(Reply::Done, vec![Event::Typing { channel, member: actor.member, on, color }]))
 }
 
 pub fn create(
     context: &mut Context<'_>,
     actor: Actor,
-    workspace: WorkspaceId,
+    workspace: Option<WorkspaceId>,
     name: String,
     kind: ChannelKind,
     topic: String,
 ) -> Outcome {
+    let workspace = match workspace {
+        Some(workspace) => workspace,
+        None => access::member(context.state, actor)?.workspace,
+    };
     let creator = access::workspace_member(context.state, actor, workspace)?.id;
     if kind.is_direct() {
         return Err(Refusal::bad_request(
@@ -130,6 +134,13 @@ pub fn add_member(context: &mut Context<'_>, actor: Actor, id: ChannelId, member
     }
     let membership = new_membership(context, &channel, newcomer);
     Ok(Decision::new(Reply::Channel { channel, created: true }, vec![Event::Joined(membership)]))
+}
+
+/// Adds somebody who is known by name.
+pub fn invite(context: &mut Context<'_>, actor: Actor, id: ChannelId, who: &str) -> Outcome {
+    let workspace = access::member(context.state, actor)?.workspace;
+    let by_name = context.state.member_named(workspace, who).map(|member| member.id);
+    add_member(context, actor, id, by_name.unwrap_or_else(|| MemberId::parse(who)))
 }
 
 pub fn remove_member(context: &mut Context<'_>, actor: Actor, id: ChannelId, member: MemberId) -> Outcome {

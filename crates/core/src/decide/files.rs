@@ -29,6 +29,46 @@ pub fn add(context: &mut Context<'_>, actor: Actor, file: File) -> Outcome {
     Ok(Decision::saved(Reply::File(file.clone()), file))
 }
 
+/// Where a file is found over HTTP by doors whose messages carry links instead of files.
+pub const DRIVE: &str = "/drive.bin/";
+/// More links than this in one message are just text.
+const MAX_LINKS: usize = 32;
+const MAX_POSTED_TO: usize = 100;
+
+/// The sender's own restricted files that a text links to: whoever is in the channel may read them from now on. Returns
+/// those that this changes.
+pub fn post_linked(
+    context: &Context<'_>,
+    actor: Actor,
+    channel: ChannelId,
+    content: &str,
+) -> Result<Vec<File>, Refusal> {
+    let mut posted: Vec<File> = Vec::new();
+    for link in content.split(DRIVE).skip(1).take(MAX_LINKS) {
+        let end = link.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+        let id = FileId::parse(&link[..end.unwrap_or(link.len())]);
+        if id.is_none() || posted.iter().any(|file| file.id == id) {
+            continue;
+        }
+        let mine = |file: &File| file.restricted && file.uploaded_by == actor.member;
+        posted.extend(context.history.get::<File>(id)?.filter(mine).and_then(|file| posted_to(file, channel)));
+    }
+    Ok(posted)
+}
+
+pub(super) fn posted_to(file: File, channel: ChannelId) -> Option<File> {
+    match file.channel {
+        None => Some(File { channel: Some(channel), ..file }),
+        Some(first) if first == channel || file.also_in.contains(&channel) => None,
+        Some(_) if file.also_in.len() >= MAX_POSTED_TO => None,
+        Some(_) => {
+            let mut also_in = file.also_in.clone();
+            also_in.push(channel);
+            Some(File { also_in, ..file })
+        }
+    }
+}
+
 pub fn remove(context: &mut Context<'_>, actor: Actor, id: FileId) -> Outcome {
     let member = access::member(context.state, actor)?;
     let visible = |file: &File| access::may_see_file(context.state, member, file);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Context, Decision, Outcome, attention, short_text};
-use crate::command::{Reply, Send};
+use super::{Context, Decision, Outcome, attention, files, short_text};
+use crate::command::{Reply, Send, Stage};
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -40,8 +40,10 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     let metadata = check_metadata(send.metadata)?;
     let root = thread_root(context, send.channel, send.thread)?;
     let file = attach(context, actor, send.channel, send.file)?;
+    let linked = files::post_linked(context, actor, send.channel, &send.content)?;
+    let live = context.state.stream(actor.member, send.channel).filter(|_| send.stage == Stage::Final).cloned();
     let message = Arc::new(Message {
-        id: MessageId(context.new_id()),
+        id: live.as_ref().map_or_else(|| MessageId(context.new_id()), |live| live.message),
         channel: send.channel,
         seq: room.head.seq + 1,
         version: room.head.version + 1,
@@ -62,12 +64,14 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
         deleted: false,
         key,
     });
-    let mut events = vec![Event::MessageSent(Arc::clone(&message))];
-    events.extend(file.map(|file| Event::Saved(Record::File(file))));
+    let mut events: Vec<_> = live.map(|stream| Event::StreamEnded { stream, said: true }).into_iter().collect();
+    events.push(Event::MessageSent(Arc::clone(&message)));
+    let told_before_reply = events.len();
+    events.extend(file.into_iter().chain(linked).map(|file| Event::Saved(Record::File(file))));
     if calls {
         attention::draw(context, room, &message, root, &mut events)?;
     }
-    Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(1))
+    Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(told_before_reply))
 }
 
 fn known_under_key(context: &Context<'_>, actor: Actor, send: &Send) -> Result<Option<Message>, Refusal> {
@@ -83,7 +87,7 @@ fn is_repeat(known: &Message, send: &Send) -> bool {
     known.channel == send.channel && same_text
 }
 
-fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {
+pub(super) fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {
     if content.trim().is_empty() && !has_file {
         return Err(refusal::CONTENT_REQUIRED);
     }
@@ -160,8 +164,14 @@ fn attach(
     let member = access::member(context.state, actor)?;
     let visible = |file: &File| access::may_see_file(context.state, member, file);
     let file = context.history.get::<File>(id)?.filter(visible).ok_or(refusal::FILE_NOT_FOUND)?;
-    let first_post = file.channel.is_none() && file.uploaded_by == actor.member;
-    Ok(first_post.then_some(File { channel: Some(channel), ..file }))
+    if file.uploaded_by != actor.member {
+        return Ok(None);
+    }
+    Ok(match file.channel {
+        None => Some(File { channel: Some(channel), ..file }),
+        Some(_) if file.restricted => files::posted_to(file, channel),
+        Some(_) => None,
+    })
 }
 
 pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: String) -> Outcome {

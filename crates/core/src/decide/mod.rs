@@ -15,15 +15,18 @@ mod inbox;
 mod members;
 mod messages;
 mod pools;
+mod streams;
 mod tasks;
 #[cfg(test)]
 mod tests;
 
 pub use drafts::MAX_DRAFT_DELTA;
+pub use files::DRIVE;
 pub use members::{MIN_PASSWORD_CHARS, check_password};
 pub use messages::MAX_CONTENT_CHARS;
+pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
 
-use crate::command::{Command, Reply};
+use crate::command::{Command, Reply, Stage};
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::Lookup;
@@ -79,6 +82,11 @@ impl Decision {
 
 pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
     let actor = actor.resolve(context.state)?;
+    let decision = decide_alone(context, actor, command)?;
+    Ok(streams::end_with_their_place(context.state, decision))
+}
+
+fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
     match command {
         Command::Register(register) => members::register(context, register),
         Command::CreateWorkspace { name } => members::create_workspace(context, actor, &name),
@@ -108,7 +116,7 @@ pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outc
         Command::RegisterDaemon { agents } => agents::register_daemon(context, actor, agents),
         Command::WakeAgent { agent } => agents::wake_by_hand(context, actor, agent),
         Command::Subscribe { channel } => channels::subscribe(context, actor, channel),
-        Command::Typing { channel, on } => channels::typing(context, actor, channel, on),
+        Command::Typing { channel, on, color } => channels::typing(context, actor, channel, on, color),
         Command::Thinking { channel } => agents::thinking(context, actor, channel),
 
         Command::CreateChannel { workspace, name, kind, topic } => {
@@ -118,12 +126,15 @@ pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outc
         Command::DeleteChannel { channel } => channels::delete(context, actor, channel),
         Command::ArchiveChannel { channel, archived } => channels::archive(context, actor, channel, archived),
         Command::AddToChannel { channel, member } => channels::add_member(context, actor, channel, member),
+        Command::Invite { channel, who } => channels::invite(context, actor, channel, &who),
         Command::RemoveFromChannel { channel, member } => channels::remove_member(context, actor, channel, member),
         Command::OpenDirect { workspace, members } => channels::open_direct(context, actor, workspace, members),
         Command::MarkRead { channel, seq } => channels::mark_read(context, actor, channel, seq),
         Command::SetNotifyPreference { channel, notify } => channels::set_notify(context, actor, channel, notify),
 
+        Command::Send(send) if send.stage == Stage::Partial => streams::grow(context, actor, send),
         Command::Send(send) => messages::send(context, actor, send),
+        Command::EndStream { sender, channel } => streams::end(context, actor, sender, channel),
         Command::EditMessage { message, content } => messages::edit(context, actor, message, content),
         Command::DeleteMessage { message } => messages::delete(context, actor, message),
         Command::React { message, emoji, on } => messages::react(context, actor, message, emoji, on),

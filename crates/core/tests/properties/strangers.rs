@@ -270,10 +270,10 @@ fn the_stranger_tests_would_notice_a_leak() {
     assert!(keeps_out(&mut world, &inside, actor, &send).is_err(), "a message inside is a change");
     let look = Command::UpdateMember(crate::domain::command::UpdateMember { member: alice, ..Default::default() });
     assert!(keeps_out(&mut world, &inside, actor, &look).is_err(), "a member's name is no stranger's business");
-    let typing = Command::Typing { channel, on: true };
+    let typing = Command::Typing { channel, on: true, color: None };
     assert!(keeps_out(&mut world, &inside, actor, &typing).is_err(), "somebody inside hears it");
     let refused = Command::CreateChannel {
-        workspace: WorkspaceId(1),
+        workspace: Some(WorkspaceId(1)),
         name: "loud".to_owned(),
         kind: ChannelKind::Channel,
         topic: String::new(),

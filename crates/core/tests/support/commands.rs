@@ -16,7 +16,7 @@ use super::world::{key, new_file, new_member};
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 74;
+pub const KINDS: u16 = 76;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -68,6 +68,8 @@ impl Pool {
             65 => Command::CreateWorkspace { name: self.name(dice) },
             kind @ 66..68 => self.guest(kind, dice),
             kind @ 68..74 => self.pools(kind, dice),
+            74 => Command::Invite { channel: dice.pick(&self.channels), who: self.name(dice) },
+            75 => Command::EndStream { sender: dice.pick(&self.members), channel: dice.pick(&self.channels) },
             _ => self.send(dice),
         }
     }
@@ -150,7 +152,11 @@ impl Pool {
             }
             17 => Command::WakeAgent { agent: member },
             18 => Command::Subscribe { channel },
-            19 => Command::Typing { channel, on: dice.coin() },
+            19 => Command::Typing {
+                channel,
+                on: dice.coin(),
+                color: dice.coin().then(|| Color::parse("#FF6B35")).flatten(),
+            },
             _ => Command::Thinking { channel },
         }
     }
@@ -160,7 +166,7 @@ impl Pool {
         let member = dice.pick(&self.members);
         match kind {
             21 => Command::CreateChannel {
-                workspace: dice.pick(&self.workspaces),
+                workspace: dice.roll(4).checked_sub(1).map(|_| dice.pick(&self.workspaces)),
                 name: self.name(dice),
                 kind: dice.pick(&[ChannelKind::Channel, ChannelKind::Private, ChannelKind::Dm]),
                 topic: self.text(dice),
@@ -197,6 +203,7 @@ impl Pool {
             metadata: dice.maybe(&["{}", "null", "{\"a\":[1]}", "{\"b\":{}}", "[1]", "{\"c\":1e999}"]).and_then(raw),
             kind: dice.maybe(&["system", "", "user", "\u{7}"]).map(str::to_owned),
             content_type: dice.pick(&[ContentType::Text, ContentType::Markdown]),
+            stage: dice.pick(&[Stage::Whole, Stage::Whole, Stage::Partial, Stage::Final]),
         })
     }
 
@@ -479,5 +486,7 @@ pub fn number(command: &Command) -> u16 {
         Command::LoseAgent { .. } => 71,
         Command::LinkPool { .. } => 72,
         Command::UnlinkPool { .. } => 73,
+        Command::Invite { .. } => 74,
+        Command::EndStream { .. } => 75,
     }
 }

@@ -186,7 +186,8 @@ impl World {
     fn room(&mut self, name: &str, kind: ChannelKind, members: &[MemberId]) -> ChannelId {
         let (creator, others) = members.split_first().expect("a creator");
         let workspace = self.state.member(*creator).expect("somebody").workspace;
-        let create = Command::CreateChannel { workspace, name: name.to_owned(), kind, topic: String::new() };
+        let create =
+            Command::CreateChannel { workspace: Some(workspace), name: name.to_owned(), kind, topic: String::new() };
         let decision = self.done(*creator, create);
         let channel = channel_of(&decision);
         for member in others {
@@ -246,6 +247,8 @@ pub fn new_file(id: FileId, workspace: WorkspaceId, channel: Option<ChannelId>) 
         id,
         workspace,
         channel,
+        restricted: false,
+        also_in: Vec::new(),
         uploaded_by: MemberId::NONE,
         filename: "notes.txt".to_owned(),
         content_type: "text/plain".to_owned(),

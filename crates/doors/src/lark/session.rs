@@ -7,17 +7,16 @@ use folkmoot_core::{Millis, Refusal};
 use super::mapping::{self, Request};
 use super::wire::{AUTH_TIMEOUT_MS, PING_INTERVAL_MS, PONG_TIMEOUT_MS};
 use crate::door::{Ask, Session, Step, Ticket};
+use crate::heartbeat::Heartbeat;
 
 /// A client that guesses is cut off; an honest one that mistyped a key is not.
 const MAX_FAILED_LOGINS: u32 = 5;
 const POLICY_VIOLATION: u16 = 1008;
-const GOING_AWAY: u16 = 1001;
 
 pub struct LarkSession {
     phase: Phase,
     failed_logins: u32,
-    last_sign_of_life: Millis,
-    next_ping: Millis,
+    heartbeat: Heartbeat,
 }
 
 enum Phase {
@@ -34,8 +33,7 @@ impl LarkSession {
         Self {
             phase: Phase::Waiting { until: now + AUTH_TIMEOUT_MS, ticket: None },
             failed_logins: 0,
-            last_sign_of_life: now,
-            next_ping: now + PING_INTERVAL_MS,
+            heartbeat: Heartbeat::new(now, PING_INTERVAL_MS, PONG_TIMEOUT_MS),
         }
     }
 
@@ -69,7 +67,7 @@ fn is_a_request(refusal: &Refusal, ticket: &Ticket) -> bool {
 
 impl Session for LarkSession {
     fn on_text(&mut self, text: &str, now: Millis) -> Vec<Step> {
-        self.last_sign_of_life = now;
+        self.heartbeat.alive(now);
         match mapping::request(text) {
             Ok((request, ticket)) => self.on_request(request, ticket, now),
             // Whoever has not logged in learns that first, whatever else is wrong with the request.
@@ -81,7 +79,7 @@ impl Session for LarkSession {
     }
 
     fn on_binary(&mut self, now: Millis) -> Vec<Step> {
-        self.last_sign_of_life = now;
+        self.heartbeat.alive(now);
         refuse(
             &Ticket::default(),
             &Refusal::bad_request("invalid data: binary frames are not part of the protocol"),
@@ -90,7 +88,7 @@ impl Session for LarkSession {
     }
 
     fn on_sign_of_life(&mut self, now: Millis) {
-        self.last_sign_of_life = now;
+        self.heartbeat.alive(now);
     }
 
     fn on_login(&mut self, outcome: Result<MemberId, Refusal>, now: Millis) -> Vec<Step> {
@@ -117,19 +115,11 @@ impl Session for LarkSession {
             let fail = mapping::auth_fail(&Ticket::default(), "auth timeout", now);
             return vec![Step::Send(fail), Step::Close { code: POLICY_VIOLATION, reason: "auth timeout" }];
         }
-        if now - self.last_sign_of_life >= PONG_TIMEOUT_MS {
-            return vec![Step::Close { code: GOING_AWAY, reason: "no pong" }];
-        }
-        if now >= self.next_ping {
-            self.next_ping = now + PING_INTERVAL_MS;
-            return vec![Step::Ping];
-        }
-        Vec::new()
+        self.heartbeat.on_deadline(now)
     }
 
     fn deadline(&self) -> Millis {
-        let silence = self.last_sign_of_life + PONG_TIMEOUT_MS;
-        let next = self.next_ping.min(silence);
+        let next = self.heartbeat.deadline();
         match self.phase {
             Phase::Waiting { until, .. } => next.min(until),
             Phase::LoggedIn(_) => next,

@@ -2,12 +2,7 @@
 
 mod conversations;
 mod frames;
-mod hall;
 mod requests;
 mod session;
-mod transcript;
 
-#[path = "../../../core/tests/support/mod.rs"]
-mod support;
-
-use folkmoot_core as domain;
+use crate::testing::{hall, support, transcript};

@@ -10,7 +10,6 @@ use crate::config::{Loaded, Override, Sources, load};
 mod backup;
 mod channel;
 mod client;
-mod clock;
 mod completions;
 mod config;
 mod doctor;

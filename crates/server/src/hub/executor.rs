@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use folkmoot_core::decide::is_given_up;
 use folkmoot_core::event::Event;
 use folkmoot_core::ids::IdSource;
-use folkmoot_core::model::TokenPurpose;
+use folkmoot_core::model::{Door, Stream, TokenPurpose};
 use folkmoot_core::record::Record;
 use folkmoot_core::refusal::{self, Refusal};
 use folkmoot_core::{Actor, Command, Context, Decision, Millis, Reply, State, decide};
@@ -21,6 +22,8 @@ use crate::ws::frame;
 const PRESENCE_PAUSE: Duration = Duration::from_millis(100);
 /// Read positions that moved by speaking are stored at this pace: a crash can cost a few unread marks, nothing said.
 const READS_PAUSE: Duration = Duration::from_secs(10);
+/// Live messages are looked through at this pace for those that their senders have given up.
+const STREAMS_PAUSE: Duration = Duration::from_secs(1);
 /// After this long without a job, put-off work of the store is done.
 const IDLE_AFTER: Duration = Duration::from_millis(300);
 const CATCH_UP_ROWS: usize = 500;
@@ -41,6 +44,7 @@ pub struct Executor {
     pace: super::pace::Pace,
     presence_told_at: Instant,
     reads_stored_at: Instant,
+    streams_looked_at: Instant,
     /// Changes whose indexing was put off.
     put_off: usize,
     caught_up_at: Instant,
@@ -79,6 +83,7 @@ impl Executor {
             metrics,
             presence_told_at: now,
             reads_stored_at: now,
+            streams_looked_at: now,
             // There may be messages from before the start that the index has not seen.
             put_off: 1,
             caught_up_at: now,
@@ -143,7 +148,13 @@ impl Executor {
                 for job in jobs {
                     match job.work {
                         Work::CatchUp => self.searchers.push(job.respond),
-                        Work::Stop => self.stopping = true,
+                        Work::Stop => {
+                            self.stopping = true;
+                            decided.extend(batch.end_streams(|_, _| true));
+                        }
+                        Work::EndStreams => {
+                            decided.extend(batch.end_streams(|state, stream| is_given_up(state, stream, now)))
+                        }
                         Work::Watch(watcher) => self.watchers.push(watcher),
                         work => decided.extend(batch.decide(job.actor, work, job.respond, &mut self.fanout)),
                     }
@@ -176,7 +187,17 @@ impl Executor {
         }
         for one in decided {
             if one.outcome.as_ref().is_ok_and(|decision| decision.events.iter().any(Event::is_stored)) {
+                self.reopen_streams(&one.outcome);
                 one.outcome = Err(storage_refusal(error));
+            }
+        }
+    }
+
+    /// What was not stored was not said: it is still being written.
+    fn reopen_streams(&self, outcome: &Result<Decision, Refusal>) {
+        for event in outcome.iter().flat_map(|decision| &decision.events) {
+            if let Event::StreamEnded { stream, said: true } = event {
+                self.state.write().apply(&Event::Streamed(Arc::clone(stream)));
             }
         }
     }
@@ -304,8 +325,9 @@ impl Executor {
         }
         let presence = self.fanout.has_presence_to_tell().then(|| self.presence_told_at + PRESENCE_PAUSE);
         let reads = self.state.read().has_moved_reads().then(|| self.reads_stored_at + READS_PAUSE);
+        let streams = self.has_streams().then(|| self.streams_looked_at + STREAMS_PAUSE);
         let catch_up = (self.put_off > 0).then(|| Instant::now() + IDLE_AFTER);
-        [presence, reads, catch_up].into_iter().flatten().min()
+        [presence, reads, streams, catch_up].into_iter().flatten().min()
     }
 
     fn chores(&mut self) {
@@ -319,9 +341,18 @@ impl Executor {
         if self.reads_stored_at.elapsed() >= READS_PAUSE && state.read().has_moved_reads() {
             self.store_reads();
         }
+        if self.streams_looked_at.elapsed() >= STREAMS_PAUSE && self.has_streams() {
+            self.streams_looked_at = Instant::now();
+            let actor = Actor::hub(Door::Rest);
+            self.mailbox.put(Job { actor, work: Work::EndStreams, respond: Respond::Nobody });
+        }
         if self.catch_up_is_due() {
             self.catch_up_a_little();
         }
+    }
+
+    fn has_streams(&self) -> bool {
+        self.state.read().streams().len() > 0
     }
 
     fn catch_up_is_due(&self) -> bool {
@@ -424,9 +455,21 @@ impl Batch<'_, '_> {
                 let actor = Actor { connection: None, ..actor };
                 return Some(Decided { actor, respond, attach: None, outcome });
             }
-            Work::CatchUp | Work::Stop | Work::Watch(_) => return None,
+            Work::CatchUp | Work::EndStreams | Work::Stop | Work::Watch(_) => return None,
         };
         Some(self.decided(actor, command, respond, attach))
+    }
+
+    /// Finishes live messages for their senders.
+    fn end_streams(&mut self, which: impl Fn(&State, &Stream) -> bool) -> Vec<Decided> {
+        let state = self.state.read();
+        let ending = state.streams().filter(|stream| which(&state, stream)).cloned().collect::<Vec<_>>();
+        drop(state);
+        let end = |stream: Arc<Stream>| {
+            let command = Command::EndStream { sender: stream.sender, channel: stream.channel };
+            self.decided(Actor::hub(stream.door), command, Respond::Nobody, None)
+        };
+        ending.into_iter().map(end).collect()
     }
 
     fn decided(&mut self, actor: Actor, command: Command, respond: Respond, attach: Option<Option<String>>) -> Decided {

@@ -50,7 +50,10 @@ struct DoorFanout {
 /// The frames of one channel in this batch.
 struct Segment {
     channel: ChannelId,
-    first_seq: u64,
+    /// The position of the first stored event in it.
+    first_seq: Option<u64>,
+    /// Nothing in it is worth keeping for a slow reader.
+    passing: bool,
     frames: u32,
     bytes: BytesMut,
 }
@@ -100,7 +103,8 @@ impl Fanout {
 
     pub fn attach(&mut self, connection: Arc<Connection>, member: MemberId, state: &State) {
         let Some(workspace) = state.member(member).map(|member| member.workspace) else { return };
-        let door = DOORS.iter().position(|door| door.door() == connection.protocol.door()).unwrap_or(0);
+        let spoken = (connection.protocol.door(), connection.protocol.dialect());
+        let door = DOORS.iter().position(|door| (door.door(), door.dialect()) == spoken).unwrap_or(0);
         let limit = connection.protocol.limits().subscriptions;
         let channels: Vec<_> = state.channels_of(member).map(|room| room.channel.id).take(limit).collect();
         let id = connection.id;
@@ -222,6 +226,7 @@ impl Fanout {
             return;
         }
         for (door, protocol) in DOORS.iter().enumerate() {
+            let audience = protocol.audience(event, audience);
             if !self.has_listeners(door, audience) {
                 continue;
             }
@@ -244,7 +249,11 @@ impl Fanout {
 
     fn gather(&mut self, door: usize, audience: Audience, event: &Event, text: &str) {
         match (audience, position(event)) {
-            (Audience::Channel(channel), Some(seq)) => self.doors[door].segment(channel, seq, text),
+            (Audience::Channel(channel), seq @ Some(_)) => self.doors[door].segment(channel, seq, false, text),
+            // What is being written stands in one line with what was said, or it would come after its own end.
+            (Audience::Channel(channel), None) if is_of_a_stream(event) => {
+                self.doors[door].segment(channel, None, event.is_passing(), text);
+            }
             _ => {
                 let class = if event.is_passing() { Class::Passing } else { Class::Personal };
                 let slots = self.listeners(door, audience);
@@ -283,7 +292,7 @@ impl Fanout {
     pub fn settle(&mut self) {
         for door in 0..self.doors.len() {
             for segment in std::mem::take(&mut self.doors[door].segments) {
-                let class = Class::Channel { channel: segment.channel, first_seq: segment.first_seq };
+                let class = segment.class();
                 let chunk = Chunk { bytes: segment.bytes.freeze(), frames: segment.frames, class };
                 let Some(room) = self.doors[door].rooms.get(&segment.channel) else { continue };
                 if room.len() >= LARGE_ROOM {
@@ -360,20 +369,36 @@ impl Fanout {
 }
 
 impl DoorFanout {
-    fn segment(&mut self, channel: ChannelId, seq: u64, text: &str) {
+    fn segment(&mut self, channel: ChannelId, seq: Option<u64>, passing: bool, text: &str) {
         let at = self.segments.iter().rposition(|segment| segment.channel == channel);
         let segment = match at {
             Some(at) => &mut self.segments[at],
             None => {
                 let bytes = BytesMut::with_capacity(text.len() + 10);
-                self.segments.push(Segment { channel, first_seq: seq, frames: 0, bytes });
+                self.segments.push(Segment { channel, first_seq: None, passing: true, frames: 0, bytes });
                 let last = self.segments.len() - 1;
                 &mut self.segments[last]
             }
         };
         segment.frames += 1;
+        segment.first_seq = segment.first_seq.or(seq);
+        segment.passing &= passing;
         frame::put_text(&mut segment.bytes, text);
     }
+}
+
+impl Segment {
+    fn class(&self) -> Class {
+        match self.first_seq {
+            Some(first_seq) => Class::Channel { channel: self.channel, first_seq },
+            None if self.passing => Class::Passing,
+            None => Class::Personal,
+        }
+    }
+}
+
+fn is_of_a_stream(event: &Event) -> bool {
+    matches!(event, Event::Streamed(_) | Event::StreamEnded { .. })
 }
 
 /// The position of an event in its channel.

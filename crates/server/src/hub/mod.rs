@@ -45,6 +45,8 @@ pub enum Work {
     },
     /// A part of the server wants to hear of what happens.
     Watch(Watcher),
+    /// Finishes the live messages that their senders have given up.
+    EndStreams,
     /// Takes everything said so far into the search index, then answers.
     CatchUp,
     /// Says goodbye to every connection and ends the thread.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use folkmoot_core::ids::{ChannelId, IdSource};
-use folkmoot_core::lookup::LookupExt;
-use folkmoot_core::model::Notification;
+use folkmoot_core::lookup::{Found, LookupExt};
+use folkmoot_core::model::{Message, Notification};
 use folkmoot_core::record::{Filter, NEW, SEEN};
-use folkmoot_core::{Actor, Refusal, access};
+use folkmoot_core::{Actor, Millis, Refusal, access};
+use folkmoot_doors::look::{History, Look, Seen, Sight};
 use folkmoot_doors::{Poll, Replayed, Ticket, View};
-use folkmoot_store::{Reader, Replay};
+use folkmoot_store::{Page, Reader, Replay};
 
 use crate::app::App;
 use crate::ws::connection::{Chunk, Connection};
@@ -39,6 +40,64 @@ pub async fn inbox(app: &App, actor: Actor, poll: Poll) -> Result<Vec<Notificati
     filter.name = poll.source_type;
     let items = app.read(move |reader| reader.list::<Notification>(&filter)).await?;
     Ok(items.into_iter().filter(|item| poll.since.is_none_or(|since| item.created_at > since)).collect())
+}
+
+/// Answers a call that only looks: from memory at once, from the store when it has been read. Others do not wait for it.
+pub fn look(app: &App, connection: &Arc<Connection>, actor: Actor, look: Look, ticket: Ticket) {
+    match app.with_state(|state| look.at(state, actor)) {
+        Ok(Sight::Seen(seen)) => answer_look(app, connection, actor, &seen, &ticket),
+        Ok(Sight::History(history)) => {
+            let (app, connection) = (app.clone(), Arc::clone(connection));
+            connection.request_began();
+            tokio::spawn(async move {
+                match app.read(move |reader| page(reader, history)).await {
+                    Ok(messages) => answer_look(&app, &connection, actor, &Seen::Messages(messages), &ticket),
+                    Err(refusal) => refuse(&app, &connection, &ticket, &refusal),
+                }
+                connection.flush();
+                connection.request_ended();
+            });
+        }
+        Err(refusal) => refuse(app, connection, &ticket, &refusal),
+    }
+}
+
+/// Queued only: answers to what was read together go out together.
+fn answer_look(app: &App, connection: &Arc<Connection>, actor: Actor, seen: &Seen, ticket: &Ticket) {
+    let text = app.with_state(|state| connection.protocol.looked(ticket, actor, seen, view(app, state)));
+    if let Some(text) = text {
+        connection.queue(Chunk::answer(frame::text(&text)));
+    }
+}
+
+/// The newest messages before a moment, oldest first.
+fn page(reader: &dyn Reader, history: History) -> Found<Vec<Message>> {
+    let History { channel, before, offset, limit } = history;
+    let before = match before {
+        Some(moment) => Some(position_at(reader, channel, moment)?),
+        None => None,
+    };
+    let page = Page { before, after: None, offset, limit, with_replies: true };
+    let mut messages = reader.messages(channel, page)?;
+    messages.reverse();
+    Ok(messages)
+}
+
+/// The first position of a channel at or after a moment: messages of a channel are in the order of their times.
+fn position_at(reader: &dyn Reader, channel: ChannelId, moment: Millis) -> Found<u64> {
+    let newest = |before: Option<u64>| -> Found<Option<Message>> {
+        let page = Page { before, limit: 1, with_replies: true, ..Page::default() };
+        Ok(reader.messages(channel, page)?.pop())
+    };
+    let (mut low, mut high) = (0, newest(None)?.map_or(0, |message| message.seq + 1));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match newest(Some(middle + 1))? {
+            Some(message) if message.created_at >= moment => high = message.seq,
+            _ => low = middle + 1,
+        }
+    }
+    Ok(low)
 }
 
 /// Answers `sync.resume`: every stored event after each position, then where the channel stands.

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn typing(channel: u128) -> Event {
-        Event::Typing { channel: ChannelId(channel), member: MemberId(1), on: true }
+        Event::Typing { channel: ChannelId(channel), member: MemberId(1), on: true, color: None }
     }
 
     fn only(channel: u128) -> Interest {

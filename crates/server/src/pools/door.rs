@@ -44,7 +44,7 @@ pub async fn serve_apart(listener: TcpListener, app: App, stop: watch::Receiver<
 
 /// A connection from its first moment to its last.
 async fn serve(app: App, address: IpAddr, stream: TcpStream, already_read: Bytes) {
-    let (connection, reading) = app.new_connection(&PROTOCOL, stream);
+    let (connection, reading) = app.new_connection(&PROTOCOL, address, stream);
     let now = app.now();
     let pools = app.pools();
     let place = match pools.admit(address) {

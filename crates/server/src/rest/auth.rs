@@ -1,12 +1,10 @@
 //! Accounts: registering, logging in and out.
 
-use std::sync::Arc;
-
 use folkmoot_core::command::{Command, Register, Registration, Reply};
 use folkmoot_core::decide::check_password;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::{Actor, Code, State, refusal};
+use folkmoot_core::{Actor, Code, State};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,7 +14,7 @@ use super::error::ApiError;
 use super::extract::{Address, Body, Caller};
 use super::reply::{self, Answer, Done};
 use crate::app::App;
-use crate::config;
+use crate::{config, login};
 
 #[derive(Deserialize, ToSchema)]
 pub struct RegisterBody {
@@ -123,29 +121,9 @@ pub async fn login(AppState(app): AppState<App>, Address(address): Address, Body
     if login.trim().is_empty() {
         return Err(ApiError::bad_request("email or name is required"));
     }
-    let member = app.with_state(|state| account(state, &login));
-    // One account has one limit, whichever of its names is tried.
-    let account = member.as_ref().map_or_else(|| login.clone(), |member| member.id.to_string());
-    app.limits().check_login(&account, address)?;
-    let hash = member.as_ref().and_then(|member| member.secrets.password_hash.clone());
-    let proven = app.auth().verify_password(hash, body.password).await;
-    let Some(member) = member.filter(|_| proven) else {
-        app.limits().login_failed(&account, address);
-        return Err(refusal::INVALID_CREDENTIALS.into());
-    };
+    let member = login::prove_password(&app, &login, body.password, address).await?;
     let workspace = app.with_state(|state| state.workspace(member.workspace).cloned());
     reply::ok(&Session::new(&app, &member, workspace.as_ref()))
-}
-
-/// The one account that is meant. A name that several workspaces have means nobody: it takes `name@slug`.
-fn account(state: &State, login: &str) -> Option<Arc<Member>> {
-    if let Some(member) = state.member_by_email(login) {
-        return Some(Arc::clone(member));
-    }
-    match state.members_called(login)[..] {
-        [member] => Some(Arc::clone(member)),
-        _ => None,
-    }
 }
 
 /// End this session: its token stops working. An API key is not a session and stays.

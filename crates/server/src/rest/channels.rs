@@ -32,7 +32,7 @@ pub struct NewChannelBody {
     responses((status = 201, body = ChannelObject<'static>)))]
 pub async fn create(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<NewChannelBody>) -> Answer {
     let kind = kind_named(body.kind.as_deref())?;
-    let command = Command::CreateChannel { workspace, name: body.name, kind, topic: body.topic };
+    let command = Command::CreateChannel { workspace: Some(workspace), name: body.name, kind, topic: body.topic };
     let Reply::Channel { channel, .. } = caller.execute(command).await? else { return Err(unexpected()) };
     objects::channel(&caller, StatusCode::CREATED, channel.id)
 }

@@ -4,7 +4,6 @@
 //! existing clients read one or the other.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::reply;
 use crate::limits::RetryAfter;
+use crate::login::Denied;
 
 /// What a handler answers instead of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct ApiError {
     pub status: StatusCode,
     pub code: &'static str,
     pub sentence: Cow<'static, str>,
-    pub retry_after: Option<Duration>,
+    pub retry_after: Option<RetryAfter>,
 }
 
 /// The body of every refusal.
@@ -90,16 +90,20 @@ impl From<Refusal> for ApiError {
     }
 }
 
-impl From<RetryAfter> for ApiError {
-    fn from(RetryAfter(wait): RetryAfter) -> Self {
-        let sentence = format!("too many requests; try again in {} s", whole_seconds(wait));
-        Self { retry_after: Some(wait), ..Self::new(StatusCode::TOO_MANY_REQUESTS, Code::RateLimited, sentence) }
+impl From<Denied> for ApiError {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::TooOften(wait) => wait.into(),
+            Denied::Wrong => Refusal::from(denied).into(),
+        }
     }
 }
 
-/// Rounded up and never zero: a client that waits this long may come back.
-fn whole_seconds(wait: Duration) -> u64 {
-    (wait.as_millis().div_ceil(1000) as u64).max(1)
+impl From<RetryAfter> for ApiError {
+    fn from(wait: RetryAfter) -> Self {
+        let sentence = format!("too many requests; try again in {} s", wait.whole_seconds());
+        Self { retry_after: Some(wait), ..Self::new(StatusCode::TOO_MANY_REQUESTS, Code::RateLimited, sentence) }
+    }
 }
 
 impl IntoResponse for ApiError {
@@ -108,7 +112,7 @@ impl IntoResponse for ApiError {
         let mut response = reply::json(self.status, &body);
         let headers = response.headers_mut();
         if let Some(wait) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.whole_seconds()));
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -119,6 +123,8 @@ impl IntoResponse for ApiError {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use folkmoot_core::refusal;
 
     use super::*;

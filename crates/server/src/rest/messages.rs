@@ -64,6 +64,7 @@ pub async fn send(
         file: given(body.file_id, FileId::parse),
         metadata: body.metadata,
         key: idempotency_key(&headers)?,
+        ..Send::default()
     };
     let Reply::Sent { message, repeated } = caller.execute(Command::Send(send)).await? else {
         return Err(unexpected());

@@ -22,6 +22,7 @@ mod calls;
 mod channels;
 mod direct;
 mod drafts;
+mod drive;
 mod files;
 mod inbox;
 mod items;
@@ -167,6 +168,8 @@ fn things() -> OpenApiRouter<App> {
         .routes(routes!(files::upload, files::list))
         .routes(routes!(files::get, files::delete))
         .routes(routes!(files::download))
+        .routes(routes!(drive::upload))
+        .routes(routes!(drive::download))
         .routes(routes!(calls::list))
         .routes(routes!(calls::get))
         .routes(routes!(webhooks::create, webhooks::list))

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,8 @@ impl Chunk {
 pub struct Connection {
     pub id: ConnectionId,
     pub protocol: &'static dyn Protocol,
+    /// Where the peer is, for the limit of failed log-ins.
+    pub address: IpAddr,
     socket: OwnedWriteHalf,
     outbox: Mutex<Outbox>,
     in_flight: AtomicUsize,
@@ -96,9 +99,9 @@ pub enum Queued {
 }
 
 impl Connection {
-    pub fn new(id: ConnectionId, protocol: &'static dyn Protocol, socket: OwnedWriteHalf) -> Self {
+    pub fn new(id: ConnectionId, protocol: &'static dyn Protocol, address: IpAddr, socket: OwnedWriteHalf) -> Self {
         let attention = Notify::new();
-        Self { id, protocol, socket, outbox: Mutex::default(), in_flight: AtomicUsize::new(0), attention }
+        Self { id, protocol, address, socket, outbox: Mutex::default(), in_flight: AtomicUsize::new(0), attention }
     }
 
     /// Waits until the socket takes more.

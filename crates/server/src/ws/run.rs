@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use folkmoot_core::Actor;
+use folkmoot_core::{Actor, Refusal};
 use folkmoot_doors::{Ask, Session, Step, Ticket};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::tcp::OwnedReadHalf;
@@ -22,7 +22,9 @@ use tungstenite::{Message, Utf8Bytes};
 use super::connection::{Chunk, Connection, Phase, WRITE_DEADLINE};
 use super::frame;
 use crate::app::App;
-use crate::hub::{Job, Respond, Work};
+use crate::auth::Identity;
+use crate::hub::{Job, Respond, Work, readings};
+use crate::login;
 
 /// The socket is read into one buffer per thread; a connection keeps only what is left of an unfinished frame.
 const READ_BYTES: usize = 64 * 1024;
@@ -150,6 +152,7 @@ impl Driver {
             for step in self.session.on_deadline(now) {
                 self.do_now(step);
             }
+            self.connection.flush();
         }
     }
 
@@ -207,6 +210,8 @@ impl Driver {
                 self.perform(step).await;
             }
         }
+        // All answers to what was read together go out together.
+        self.connection.flush();
     }
 
     async fn perform(&mut self, step: Step) {
@@ -216,14 +221,14 @@ impl Driver {
         }
     }
 
-    /// The steps that need nobody else.
+    /// The steps that need nobody else; whoever asks for them flushes.
     fn do_now(&mut self, step: Step) {
         match step {
             Step::Send(text) => {
-                self.connection.send(Chunk::answer(frame::text(&text)));
+                self.connection.queue(Chunk::answer(frame::text(&text)));
             }
             Step::Ping => {
-                self.connection.send(Chunk::answer(frame::EMPTY_PING));
+                self.connection.queue(Chunk::answer(frame::EMPTY_PING));
             }
             Step::Close { code, reason } => self.connection.close(code, reason),
             Step::Ask(..) => {}
@@ -232,7 +237,17 @@ impl Driver {
 
     async fn ask(&mut self, ask: Ask, ticket: Ticket) {
         match ask {
-            Ask::LogIn { token } => self.log_in(&token, ticket).await,
+            Ask::LogIn { token } => {
+                let now = self.app.now();
+                let proven = self.app.with_state(|state| self.app.auth().identify(state, &token, now));
+                self.log_in(proven, ticket).await;
+            }
+            Ask::Prove { login, secret } => {
+                self.connection.flush();
+                let proven = login::prove(&self.app, &login, secret, self.connection.address).await;
+                let proven = proven.map(|member| Identity { member: member.id, token: None });
+                self.log_in(proven.map_err(Refusal::from), ticket).await;
+            }
             Ask::Do { command, on_behalf } => {
                 let Some(actor) = self.actor() else { return };
                 self.submit(Actor { on_behalf, ..actor }, Work::Decide(command), ticket);
@@ -244,12 +259,16 @@ impl Driver {
             Ask::Poll(poll) => {
                 let Some(actor) = self.actor() else { return };
                 let actor = Actor { on_behalf: poll.on_behalf, ..actor };
-                super::super::hub::readings::poll(&self.app, &self.connection, actor, poll, &ticket).await;
+                readings::poll(&self.app, &self.connection, actor, poll, &ticket).await;
+            }
+            Ask::Look(look) => {
+                let Some(actor) = self.actor() else { return };
+                readings::look(&self.app, &self.connection, actor, look, ticket);
             }
             Ask::Pool(said) => self.app.pools().hear(&self.app, &self.connection, *said),
             Ask::Resume { positions } => {
                 let Some(actor) = self.actor() else { return };
-                super::super::hub::readings::resume(&self.app, &self.connection, actor, positions, &ticket).await;
+                readings::resume(&self.app, &self.connection, actor, positions, &ticket).await;
             }
         }
     }
@@ -266,13 +285,12 @@ impl Driver {
     }
 
     /// Waits for the outcome: what the client sends behind its log-in is read as somebody's.
-    async fn log_in(&mut self, token: &str, ticket: Ticket) {
-        let now = self.app.now();
-        let outcome = match self.app.with_state(|state| self.app.auth().identify(state, token, now)) {
+    async fn log_in(&mut self, proven: Result<Identity, Refusal>, ticket: Ticket) {
+        let outcome = match proven {
             Ok(identity) => self.app.attach(Arc::clone(&self.connection), identity, ticket).await,
             Err(refusal) => Err(refusal),
         };
-        for step in self.session.on_login(outcome, now) {
+        for step in self.session.on_login(outcome, self.app.now()) {
             self.do_now(step);
         }
     }

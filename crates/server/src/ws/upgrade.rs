@@ -1,5 +1,7 @@
 //! From an HTTP request to a WebSocket connection: headers, origin, the raw socket.
 
+use std::net::IpAddr;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use bytes::Bytes;
@@ -11,10 +13,12 @@ use tungstenite::handshake::derive_accept_key;
 use crate::app::App;
 
 /// Answers an upgrade request for a door; the connection's task starts when the socket is handed over.
-pub fn upgrade(app: &App, protocol: &'static dyn Protocol, request: Request<Body>) -> Response<Body> {
+pub fn upgrade(app: &App, protocol: &'static dyn Protocol, address: IpAddr, request: Request<Body>) -> Response<Body> {
     let may_connect = app.origin_is_allowed(request.headers());
     let app = app.clone();
-    hand_over(request, may_connect, move |stream, already_read| app.serve_connection(protocol, stream, already_read))
+    hand_over(request, may_connect, move |stream, already_read| {
+        app.serve_connection(protocol, address, stream, already_read);
+    })
 }
 
 /// Answers an upgrade request, and hands the raw socket to `serve` with what was read of it beyond the request.

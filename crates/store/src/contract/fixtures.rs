@@ -331,6 +331,8 @@ impl Hub {
                 id: FileId(id),
                 workspace: workspace.id,
                 channel: None,
+                restricted: true,
+                also_in: vec![GENERAL],
                 uploaded_by: BOB,
                 filename: "plan.pdf".into(),
                 content_type: "application/pdf".into(),

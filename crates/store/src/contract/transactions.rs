@@ -131,7 +131,7 @@ pub fn the_store_goes_on_after_a_failed_transaction(new_place: NewPlace) {
 pub fn passing_events_leave_nothing_behind(new_place: NewPlace) {
     let place = new_place();
     let mut store = place.open();
-    let typing = Event::Typing { channel: GENERAL, member: ALICE, on: true };
+    let typing = Event::Typing { channel: GENERAL, member: ALICE, on: true, color: None };
     let presence = Event::PresenceChanged { member: MemberId(1), workspace: WORKSPACE, presence: Presence::Idle };
     store_all(store.as_mut(), &[typing, presence]);
     let reader = store.reader().expect("a reader");

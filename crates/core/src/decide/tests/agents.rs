@@ -70,9 +70,10 @@ fn thinking_and_typing_show_in_channels_one_is_in() {
     let decision = world.done(codebot, Command::Thinking { channel: inside });
     assert!(matches!(decision.events[..], [Event::Typing { channel, on: true, .. }] if channel == inside));
     assert!(decision.events[0].is_passing() && !decision.events[0].is_stored());
-    let decision = world.done(codebot, Command::Typing { channel: inside, on: false });
+    let decision = world.done(codebot, Command::Typing { channel: inside, on: false, color: None });
     assert!(matches!(decision.events[..], [Event::Typing { on: false, .. }]));
-    for command in [Command::Thinking { channel: outside }, Command::Typing { channel: outside, on: true }] {
+    for command in [Command::Thinking { channel: outside }, Command::Typing { channel: outside, on: true, color: None }]
+    {
         assert_eq!(world.refused(codebot, command), refusal::NOT_CHANNEL_MEMBER);
     }
 }

@@ -23,6 +23,7 @@ const TESTS: &[&str] = &[
     include_str!("messages.rs"),
     include_str!("pools.rs"),
     include_str!("registration.rs"),
+    include_str!("streams.rs"),
     include_str!("tasks.rs"),
     include_str!("threads.rs"),
     include_str!("webhooks.rs"),

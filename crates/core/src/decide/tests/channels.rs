@@ -11,7 +11,7 @@ use crate::refusal::{self, Code};
 use crate::{Refusal, access};
 
 fn create(world: &World, name: &str, kind: ChannelKind) -> Command {
-    Command::CreateChannel { workspace: world.workspace, name: name.to_owned(), kind, topic: "talk".to_owned() }
+    Command::CreateChannel { workspace: Some(world.workspace), name: name.to_owned(), kind, topic: "talk".to_owned() }
 }
 
 fn rename(channel: ChannelId, name: &str) -> Command {
@@ -57,7 +57,7 @@ fn names_of_channels_do_not_differ_by_case() {
     world.done(alice, rename(general, "gEnErAl"));
     let (workspace, stranger) = world.register("stranger");
     let theirs = Command::CreateChannel {
-        workspace,
+        workspace: Some(workspace),
         name: "general".to_owned(),
         kind: ChannelKind::Channel,
         topic: String::new(),

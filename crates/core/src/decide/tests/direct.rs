@@ -82,8 +82,12 @@ fn it_takes_two_and_at_most_twenty_of_the_same_workspace() {
 fn direct_channels_are_opened_with_their_members_and_do_not_grow() {
     let (mut world, alice, bob, carol, _) = people();
     for kind in [ChannelKind::Dm, ChannelKind::GroupDm] {
-        let create =
-            Command::CreateChannel { workspace: world.workspace, name: "dm".to_owned(), kind, topic: String::new() };
+        let create = Command::CreateChannel {
+            workspace: Some(world.workspace),
+            name: "dm".to_owned(),
+            kind,
+            topic: String::new(),
+        };
         assert!(world.refused(alice, create).text.contains("direct channels are opened with their members"));
     }
     for members in [vec![alice, bob], vec![alice, bob, world.agent("third")]] {

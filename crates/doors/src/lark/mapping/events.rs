@@ -29,7 +29,9 @@ pub fn event(event: &Event, view: View<'_>) -> Option<String> {
         Event::PresenceChanged { member, presence, .. } => {
             frame("presence.update", json!({ "member_id": member, "status": presence }), view)
         }
-        Event::Typing { channel, member, on } => typing(*channel, *member, *on, view),
+        Event::Typing { channel, member, on, .. } => typing(*channel, *member, *on, view),
+        Event::Streamed(stream) => streamed(stream, view),
+        Event::StreamEnded { stream, .. } => draft_gone(stream, view),
         Event::Woken(wake) => woken(wake, view),
         Event::TaskAssigned { task, .. } => {
             let message = format!("You were assigned: {}", task.title);
@@ -58,6 +60,43 @@ impl<'a> MessageFrame<'a> {
         let object = MessageObject::new(message, state);
         Self { message_id: message.id, fields: MessageObject { seq, ..object.clone() }, message: object }
     }
+}
+
+/// A live message as clients that know only `message.new`, `message.edit` and `message.delete` understand it: a message that
+/// is edited while it grows and deleted when the final one, which has another id, follows. It has no `seq`: nothing is stored.
+fn streamed(stream: &Stream, view: View<'_>) -> String {
+    let kind = if stream.texts == 1 { "message.new" } else { "message.edit" };
+    let object = json!({
+        "id": stream.draft,
+        "channel_id": stream.channel,
+        "sender_id": stream.sender,
+        "sender_name": view.state.name_of(stream.sender),
+        "content": stream.content,
+        "content_type": stream.content_type,
+        "type": "user",
+        "metadata": {},
+        "partial": true,
+        "final_id": stream.message,
+        "edit_count": 0,
+        "reply_count": 0,
+        "created_at": stream.started_at,
+        "updated_at": stream.updated_at,
+    });
+    let mut data = object.clone();
+    data["message_id"] = json!(stream.draft);
+    data["message"] = object;
+    frame(kind, data, view)
+}
+
+fn draft_gone(stream: &Stream, view: View<'_>) -> String {
+    let data = json!({
+        "id": stream.draft,
+        "message_id": stream.draft,
+        "channel_id": stream.channel,
+        "partial": true,
+        "final_id": stream.message,
+    });
+    frame("message.delete", data, view)
 }
 
 pub(super) fn sent(message: &Message, view: View<'_>) -> String {

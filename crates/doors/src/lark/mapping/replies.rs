@@ -57,6 +57,7 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::Workspace(_)
         | Reply::Member(_)
         | Reply::Channel { .. }
+        | Reply::Streamed(_)
         | Reply::Message(_)
         | Reply::Deleted(_)
         | Reply::Pin(_)

@@ -59,8 +59,8 @@ const TYPES: &[(&str, Parse)] = &[
     ("message.edit", message_edit),
     ("message.delete", message_delete),
     ("thread.reply", thread_reply),
-    ("typing.start", |data| data.channel(|channel| Command::Typing { channel, on: true })),
-    ("typing.stop", |data| data.channel(|channel| Command::Typing { channel, on: false })),
+    ("typing.start", |data| data.channel(|channel| Command::Typing { channel, on: true, color: None })),
+    ("typing.stop", |data| data.channel(|channel| Command::Typing { channel, on: false, color: None })),
     ("call.offer", call_offer),
     ("call.answer", call_answer),
     ("call.ice", call_ice),
@@ -170,6 +170,7 @@ fn message_send(data: Data<'_>) -> Result<Request, Refusal> {
         file: optional(send.file_id.as_deref(), FileId::parse),
         metadata: send.metadata,
         key: data.idempotency_key(),
+        ..command::Send::default()
     }))
 }
 

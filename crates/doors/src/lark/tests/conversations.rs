@@ -1,13 +1,14 @@
 //! One conversation per section of the document, then what goes beyond it.
 
 use super::transcript::play;
+use crate::lark::Lark;
 
 macro_rules! conversations {
     ($($test:ident $file:literal;)*) => {
         $(
             #[test]
             fn $test() {
-                play(include_str!(concat!("../transcripts/", $file, ".txt")));
+                play(include_str!(concat!("../transcripts/", $file, ".txt")), &Lark);
             }
         )*
 

@@ -142,7 +142,7 @@ fn what_only_the_hub_needs_to_know_makes_no_frame() {
     let state = State::default();
     let (member, connection) = (MemberId(1), ConnectionId(1));
     for event in [
-        Event::Connected { member, connection },
+        Event::Connected { member, connection, door: folkmoot_core::model::Door::Lark },
         Event::Disconnected { member, connection },
         Event::ConnectionReplaced(connection),
     ] {

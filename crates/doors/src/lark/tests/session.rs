@@ -134,7 +134,7 @@ fn the_201st_subscription_is_refused_and_auto_subscription_stops_at_200() {
     let alice = hall.world.alice;
     // With general, back and dm there are 202 channels.
     let channels: Vec<_> = (0..199).map(|number| hall.world.channel(&format!("c{number}"), &[alice])).collect();
-    hall.open("alice");
+    hall.open("alice", &Lark);
     hall.text("alice", r#"{"type":"auth.login","data":{"token":"token-of-alice"}}"#);
     hall.forget();
     let mut ask = |kind: &str, channel: &ChannelId| -> Value {
@@ -155,7 +155,7 @@ fn the_201st_subscription_is_refused_and_auto_subscription_stops_at_200() {
 #[test]
 fn a_message_of_10_000_characters_passes_and_one_more_does_not() {
     let (mut hall, names) = cast();
-    hall.open("alice");
+    hall.open("alice", &Lark);
     hall.text("alice", r#"{"type":"auth.login","data":{"token":"token-of-alice"}}"#);
     hall.forget();
     for (length, answer) in [(10_000, "message.new"), (10_001, "error")] {

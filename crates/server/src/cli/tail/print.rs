@@ -1,9 +1,9 @@
 //! Messages as lines of a terminal.
 
+use folkmoot_core::moment;
 use serde_json::Value;
 
 use crate::cli::client::text;
-use crate::cli::clock;
 use crate::cli::output::{Paint, printable};
 
 /// Prints messages; remembers the day, so that a new one gets a line of its own.
@@ -29,8 +29,8 @@ impl Printer {
             return message.to_string();
         }
         let created = message.get("created_at").and_then(Value::as_i64).unwrap_or_default();
-        let mut out = self.day_line(&clock::date(created));
-        let time = clock::time(created);
+        let mut out = self.day_line(&moment::date(created));
+        let time = moment::time(created);
         let sender = printable(sender(message));
         let reply = if text(message, "thread_id").is_empty() { "" } else { "    ↳ " };
         let channel = if channel.is_empty() { String::new() } else { format!("{channel} ") };

@@ -102,8 +102,13 @@ pub async fn delete(caller: Caller, Path(id): Path<FileId>) -> Answer {
     (status = 304, description = "the client has it already"),
     (status = 416, description = "there is no such part")))]
 pub async fn download(caller: Caller, Path(id): Path<FileId>, headers: HeaderMap) -> Answer {
-    let file = visible(&caller, id).await?;
-    serve::response(&file, &caller.app.files_dir().join(file.id.to_string()), &headers).await
+    serve(&caller, id, &headers).await
+}
+
+/// The bytes of a file that the caller may see.
+pub async fn serve(caller: &Caller, id: FileId, headers: &HeaderMap) -> Answer {
+    let file = visible(caller, id).await?;
+    serve::response(&file, &caller.app.files_dir().join(file.id.to_string()), headers).await
 }
 
 async fn visible(caller: &Caller, id: FileId) -> Result<File, super::error::ApiError> {

@@ -105,6 +105,8 @@ mod tests {
             id: FileId(7),
             workspace: WorkspaceId(1),
             channel: None,
+            restricted: false,
+            also_in: Vec::new(),
             uploaded_by: MemberId(2),
             filename: filename.to_owned(),
             content_type: content_type.to_owned(),

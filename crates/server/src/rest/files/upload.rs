@@ -37,6 +37,14 @@ pub struct Received {
     filename: String,
     size: u64,
     channel: Option<ChannelId>,
+    restricted: bool,
+}
+
+impl Received {
+    /// Only for its uploader until it is posted, and then only for the members of that channel.
+    pub fn restricted(self) -> Self {
+        Self { restricted: true, ..self }
+    }
 }
 
 /// A file on disk that is removed with this value, unless it was kept.
@@ -83,7 +91,7 @@ pub async fn receive(caller: &Caller, request: Request) -> Result<Received, ApiE
             Some("file" | "avatar") if received.is_none() => {
                 received = Some(take_file(caller, field).await?);
             }
-            Some("channel_id") => channel = given(Some(take_text(field).await?), ChannelId::parse),
+            Some("channel_id" | "channel_uid") => channel = given(Some(take_text(field).await?), ChannelId::parse),
             _ => discard(field, MAX_FORM_OVERHEAD).await?,
         }
     }
@@ -118,7 +126,7 @@ async fn take_file(caller: &Caller, mut field: Field<'_>) -> Result<Received, Ap
     target.flush().await.map_err(|error| not_stored(&error))?;
     target.sync_all().await.map_err(|error| not_stored(&error))?;
     let content_type = recorded(declared.as_deref(), &first_bytes);
-    Ok(Received { content_type, id, part, filename, size, channel: None })
+    Ok(Received { content_type, id, part, filename, size, channel: None, restricted: false })
 }
 
 /// What is uploaded is for the hub to show, not for other users of the machine.
@@ -171,6 +179,8 @@ pub async fn keep(caller: &Caller, workspace: WorkspaceId, received: Received) -
             id: received.id,
             workspace,
             channel: received.channel,
+            restricted: received.restricted,
+            also_in: Vec::new(),
             uploaded_by: actor.member,
             filename: received.filename,
             content_type: received.content_type,

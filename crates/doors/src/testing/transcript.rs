@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! # A comment. A line that begins with a space continues the one before it.
-//! OPEN alice                  a new connection that calls itself alice
+//! OPEN alice                  a new connection that calls itself alice; `OPEN alice snek` is one of another door
 //! LOGIN alice                 the same, logged in; what everybody hears of it is forgotten
 //! C alice: {"type": …}        the client sends this frame; also BINARY, PONG, CLOSE
 //! S alice: {"type": …}        the next thing it hears; also PING, CLOSE 1008 reason, NOTHING
@@ -18,11 +18,14 @@ use std::collections::BTreeMap;
 
 use folkmoot_core::command::{Command, CreateTask};
 use folkmoot_core::ids::*;
-use folkmoot_core::model::{MemberKind, Priority};
-use serde_json::Value;
+use folkmoot_core::model::{Door, MemberKind, Priority};
+use serde_json::{Value, json};
 
 use super::hall::{Hall, Heard};
 use super::support::World;
+use crate::door::Protocol;
+use crate::lark::Lark;
+use crate::snek::Snek;
 
 type Names = BTreeMap<String, String>;
 
@@ -47,9 +50,10 @@ pub fn cast() -> (Hall, Names) {
     (Hall::new(world), names)
 }
 
-pub fn play(text: &str) {
+/// Plays a conversation; connections that name no door come in through `home`.
+pub fn play(text: &str, home: &'static dyn Protocol) {
     let (hall, names) = cast();
-    let mut player = Player { hall, names, line: 0 };
+    let mut player = Player { hall, home, names, line: 0 };
     for (number, line) in lines(text) {
         player.line = number;
         player.play(&line);
@@ -73,6 +77,7 @@ fn lines(text: &str) -> Vec<(usize, String)> {
 
 struct Player {
     hall: Hall,
+    home: &'static dyn Protocol,
     names: Names,
     line: usize,
 }
@@ -81,8 +86,10 @@ impl Player {
     fn play(&mut self, line: &str) {
         let (head, rest) = line.split_once(": ").unwrap_or((line, ""));
         match head.split_whitespace().collect::<Vec<_>>()[..] {
-            ["OPEN", name] => self.hall.open(name),
-            ["LOGIN", name] => self.log_in(name),
+            ["OPEN", name] => self.hall.open(name, self.home),
+            ["OPEN", name, door] => self.hall.open(name, self.door(door)),
+            ["LOGIN", name] => self.log_in(name, self.home),
+            ["LOGIN", name, door] => self.log_in(name, self.door(door)),
             ["C", name] => self.client(name, rest),
             ["S", name] => self.server(name, rest),
             ["T"] | ["T:"] => self.hall.later(duration(rest)),
@@ -96,12 +103,25 @@ impl Player {
         panic!("line {}: {why}", self.line)
     }
 
-    fn log_in(&mut self, name: &str) {
-        self.hall.open(name);
-        let login = format!("{{\"type\":\"auth.login\",\"data\":{{\"token\":\"token-of-{name}\"}}}}");
-        self.hall.text(name, &login);
+    fn door(&self, name: &str) -> &'static dyn Protocol {
+        match name {
+            "lark" => &Lark,
+            "snek" => &Snek::DOCUMENT,
+            "snek-v2" => &Snek::V2,
+            _ => self.fail(&format!("there is no door `{name}`")),
+        }
+    }
+
+    fn log_in(&mut self, name: &str, protocol: &'static dyn Protocol) {
+        self.hall.open(name, protocol);
+        let login = match protocol.door() {
+            Door::Lark => json!({ "type": "auth.login", "data": { "token": format!("token-of-{name}") } }),
+            _ => json!({ "method": "login", "args": [name, format!("password-of-{name}")], "callId": "login" }),
+        };
+        self.hall.text(name, &login.to_string());
         let welcome = self.hall.next(name);
-        let is_welcome = matches!(&welcome, Some(Heard::Frame(frame)) if frame["type"] == "auth.success");
+        let says = |key: &str, value: Value| matches!(&welcome, Some(Heard::Frame(frame)) if frame[key] == value);
+        let is_welcome = says("type", json!("auth.success")) || says("success", json!(true));
         if !is_welcome {
             self.fail(&format!("{name} heard {welcome:?}"));
         }
@@ -219,13 +239,13 @@ mod tests {
     #[test]
     #[should_panic(expected = "line 3")]
     fn a_wrong_expectation_fails_with_its_line() {
-        play("# first\nOPEN alice\nS alice: PING\n");
+        play("# first\nOPEN alice\nS alice: PING\n", &Lark);
     }
 
     #[test]
     #[should_panic(expected = "nobody expected this")]
     fn what_nobody_expects_fails() {
-        play("OPEN alice\nC alice: nonsense\n");
+        play("OPEN alice\nC alice: nonsense\n", &Lark);
     }
 
     #[test]

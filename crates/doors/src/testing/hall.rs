@@ -7,12 +7,13 @@ use serde_json::Value;
 use super::support::World;
 use super::support::ledger::Replay;
 use crate::door::{Ask, Poll, Protocol, Replayed, Session, Step, Ticket, View};
-use crate::lark::Lark;
+use crate::look::{Look, Seen, Sight};
 use folkmoot_core::command::{Command, Reply};
+use folkmoot_core::decide::is_given_up;
 use folkmoot_core::event::{Audience, Event};
 use folkmoot_core::ids::*;
 use folkmoot_core::lookup::LookupExt;
-use folkmoot_core::model::{Door, Notification};
+use folkmoot_core::model::{Door, Message, Notification};
 use folkmoot_core::record::{Filter, NEW, Record, SEEN};
 use folkmoot_core::{Actor, Decision, Millis, Refusal, access, refusal};
 
@@ -26,6 +27,7 @@ pub struct Hall {
 struct Seat {
     name: String,
     connection: ConnectionId,
+    protocol: &'static dyn Protocol,
     session: Box<dyn Session>,
     workspace: Option<WorkspaceId>,
     subscribed: BTreeSet<ChannelId>,
@@ -50,13 +52,14 @@ impl Hall {
 
     // What clients do.
 
-    pub fn open(&mut self, name: &str) {
+    pub fn open(&mut self, name: &str, protocol: &'static dyn Protocol) {
         assert!(self.seat(name).is_none(), "{name} is there already");
         let connection = self.world.new_connection();
-        let session = Lark.open(self.world.now);
+        let session = protocol.open(self.world.now);
         let seat = Seat {
             name: name.to_owned(),
             connection,
+            protocol,
             session,
             workspace: None,
             subscribed: BTreeSet::new(),
@@ -131,6 +134,19 @@ impl Hall {
             assert!(!seat.is_open || seat.session.deadline() > at, "{} would be called again at once", seat.name);
         }
         self.world.now = end;
+        self.end_streams();
+    }
+
+    /// What the hub does with live messages that nobody will finish.
+    fn end_streams(&mut self) {
+        let streams: Vec<_> = self.world.state.streams().cloned().collect();
+        for stream in streams {
+            if is_given_up(&self.world.state, &stream, self.world.now) {
+                let end = Command::EndStream { sender: stream.sender, channel: stream.channel };
+                let decision = self.world.done(Actor::hub(stream.door), end);
+                self.tell_all(&decision.events);
+            }
+        }
     }
 
     /// Something that comes in through another door.
@@ -167,7 +183,10 @@ impl Hall {
     }
 
     fn hear(&mut self, index: usize, text: &str) {
-        let frame = envelope(text, self.world.now);
+        let frame = match self.seats[index].protocol.door() {
+            Door::Lark => envelope(text, self.world.now),
+            _ => object(text),
+        };
         if self.seats[index].is_open {
             self.seats[index].heard.push_back(Heard::Frame(frame));
         }
@@ -189,16 +208,25 @@ impl Hall {
 
     fn actor(&self, index: usize) -> Option<Actor> {
         let seat = &self.seats[index];
-        seat.session.member().map(|member| Actor::connected(member, Door::Lark, seat.connection))
+        seat.session.member().map(|member| Actor::connected(member, seat.protocol.door(), seat.connection))
     }
 
     fn ask(&mut self, index: usize, ask: Ask, ticket: &Ticket) {
-        if let Ask::LogIn { token } = &ask {
-            return self.log_in(index, token, ticket);
+        match &ask {
+            // `token-of-alice` is alice's, and `password-of-alice` as well.
+            Ask::LogIn { token } => {
+                return self.log_in(index, token.strip_prefix("token-of-").unwrap_or_default(), ticket);
+            }
+            Ask::Prove { login, secret } => {
+                let is_right = secret.strip_prefix("password-of-") == Some(login);
+                return self.log_in(index, if is_right { login } else { "" }, ticket);
+            }
+            _ => {}
         }
         let actor = self.actor(index).expect("a session asks for members only");
         match ask {
-            Ask::LogIn { .. } => {}
+            Ask::LogIn { .. } | Ask::Prove { .. } => {}
+            Ask::Look(look) => self.look(index, actor, look, ticket),
             Ask::Do { command, on_behalf } => {
                 let outcome = self.world.act(Actor { on_behalf, ..actor }, *command);
                 self.publish(index, outcome, ticket);
@@ -211,7 +239,8 @@ impl Hall {
                 let actor = Actor { on_behalf: poll.on_behalf, ..actor };
                 match self.inbox(actor, poll) {
                     Ok(items) => {
-                        let text = self.with_view(|view| Lark.inbox(ticket, &items, view));
+                        let protocol = self.seats[index].protocol;
+                        let text = self.with_view(|view| protocol.inbox(ticket, &items, view));
                         self.hear(index, &text.expect("an answer"));
                     }
                     Err(refusal) => self.answer(index, ticket, Err(&refusal)),
@@ -226,18 +255,40 @@ impl Hall {
         }
     }
 
-    /// `token-of-alice` is alice's.
-    fn log_in(&mut self, index: usize, token: &str, ticket: &Ticket) {
-        let name = token.strip_prefix("token-of-").unwrap_or_default();
+    fn look(&mut self, index: usize, actor: Actor, look: Look, ticket: &Ticket) {
+        let protocol = self.seats[index].protocol;
+        let seen = look.at(&self.world.state, actor).map(|sight| match sight {
+            Sight::Seen(seen) => seen,
+            Sight::History(history) => {
+                let messages = self.world.ledger.all_messages();
+                let there = |message: &&Message| message.channel == history.channel && !message.deleted;
+                let before = |message: &&Message| history.before.is_none_or(|moment| message.created_at < moment);
+                let mut page: Vec<_> = messages.filter(there).filter(before).cloned().collect();
+                page.sort_by_key(|message| std::cmp::Reverse(message.seq));
+                let page = page.into_iter().skip(history.offset).take(history.limit);
+                Seen::Messages(page.collect::<Vec<_>>().into_iter().rev().collect())
+            }
+        });
+        match seen {
+            Ok(seen) => {
+                let text = self.with_view(|view| protocol.looked(ticket, actor, &seen, view));
+                self.hear(index, &text.expect("an answer"));
+            }
+            Err(refusal) => self.answer(index, ticket, Err(&refusal)),
+        }
+    }
+
+    fn log_in(&mut self, index: usize, name: &str, ticket: &Ticket) {
+        let protocol = self.seats[index].protocol;
         let found = self.world.state.members_called(name).first().map(|member| member.id);
         let outcome = found.ok_or(refusal::INVALID_CREDENTIALS).and_then(|member| {
-            let actor = Actor::connected(member, Door::Lark, self.seats[index].connection);
+            let actor = Actor::connected(member, protocol.door(), self.seats[index].connection);
             self.world.act(actor, Command::Connect).map(|decision| (member, decision))
         });
         let outcome = outcome.map(|(member, decision)| {
             let channels = self.world.state.channels_of(member).map(|room| room.channel.id);
             self.seats[index].workspace = self.world.state.member(member).map(|member| member.workspace);
-            self.seats[index].subscribed = channels.take(Lark.limits().subscriptions).collect();
+            self.seats[index].subscribed = channels.take(protocol.limits().subscriptions).collect();
             self.publish(index, Ok(decision), ticket);
             member
         });
@@ -262,8 +313,8 @@ impl Hall {
 
     fn bounded_subscription(&mut self, index: usize, reply: &Reply) -> bool {
         let Reply::Subscribed(channel) = reply else { return true };
-        let subscribed = &mut self.seats[index].subscribed;
-        let fits = subscribed.contains(channel) || subscribed.len() < Lark.limits().subscriptions;
+        let Seat { subscribed, protocol, .. } = &mut self.seats[index];
+        let fits = subscribed.contains(channel) || subscribed.len() < protocol.limits().subscriptions;
         if fits {
             subscribed.insert(*channel);
         }
@@ -271,7 +322,8 @@ impl Hall {
     }
 
     fn answer(&mut self, index: usize, ticket: &Ticket, outcome: Result<&Reply, &Refusal>) {
-        if let Some(text) = self.with_view(|view| Lark.reply(ticket, outcome, view)) {
+        let protocol = self.seats[index].protocol;
+        if let Some(text) = self.with_view(|view| protocol.reply(ticket, outcome, view)) {
             self.hear(index, &text);
         }
     }
@@ -295,9 +347,12 @@ impl Hall {
 
     fn tell(&mut self, event: &Event) {
         let audience = event.audience(&self.world.state);
-        let Some(text) = self.with_view(|view| Lark.event(event, view)) else { return };
         for index in 0..self.seats.len() {
-            if self.hears(index, audience) {
+            let protocol = self.seats[index].protocol;
+            if !self.hears(index, protocol.audience(event, audience)) {
+                continue;
+            }
+            if let Some(text) = self.with_view(|view| protocol.event(event, view)) {
                 self.hear(index, &text);
             }
         }
@@ -357,6 +412,7 @@ impl Hall {
             Err(refusal) => return self.answer(index, ticket, Err(&refusal)),
         };
         let now = self.world.now;
+        let protocol = self.seats[index].protocol;
         let missed = self.world.ledger.replay(channel, after);
         let complete = missed.len() <= MAX_REPLAY;
         let mut frames = Vec::new();
@@ -366,14 +422,22 @@ impl Hall {
                 Replay::Change(change, message) => Replayed::Change(change, message),
             };
             let view = View { state: &self.world.state, now, nonce: self.nonces.next(now) };
-            frames.extend(Lark.replayed(&event, view));
+            frames.extend(protocol.replayed(&event, view));
         }
-        frames.extend(self.with_view(|view| Lark.resumed(ticket, channel, head.max(after), complete, view)));
+        frames.extend(self.with_view(|view| protocol.resumed(ticket, channel, head.max(after), complete, view)));
         frames.iter().for_each(|text| self.hear(index, text));
     }
 }
 
-/// A frame as every frame of the server must be: `v`, a UUID, a type, the time, data.
+/// A frame that is a JSON object, for doors without an envelope.
+#[track_caller]
+pub fn object(text: &str) -> Value {
+    let frame: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"));
+    assert!(frame.is_object(), "{text}");
+    frame
+}
+
+/// A frame as every frame of Lark's must be: `v`, a UUID, a type, the time, data.
 #[track_caller]
 pub fn envelope(text: &str, now: Millis) -> Value {
     let frame: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"));

@@ -1,0 +1,93 @@
+//! From what happened to the frame that tells it.
+
+use folkmoot_core::event::Event;
+use folkmoot_core::ids::*;
+use folkmoot_core::model::*;
+use serde::Serialize;
+use serde_json::json;
+
+use super::super::objects::{color, names, text};
+use super::super::{Dialect, wire};
+use crate::door::View;
+
+/// The frame for an event; none for what Snek has no word for.
+pub fn event(event: &Event, dialect: Dialect, view: View<'_>) -> Option<String> {
+    Some(match event {
+        Event::MessageSent(message) => message_event("new_message", message, dialect, view),
+        Event::MessageEdited { message, .. } => message_event("update_message_text", message, dialect, view),
+        Event::MessageDeleted { message, .. } => deleted(message.channel, message.id),
+        Event::Streamed(stream) => streamed(stream, dialect, view)?,
+        // The final message takes its place, because it has the same uid; without one it goes.
+        Event::StreamEnded { said: true, .. } => return None,
+        Event::StreamEnded { stream, said: false } => deleted(stream.channel, stream.message),
+        Event::Typing { on: false, .. } => return None,
+        Event::Typing { channel, member, on: true, color } => typing(*channel, *member, *color, view),
+        Event::Joined(membership) => came_or_went("join", membership),
+        Event::Left(membership) => came_or_went("leave", membership),
+        Event::Reacted { .. }
+        | Event::Pinned { .. }
+        | Event::Unpinned { .. }
+        | Event::Saved(_)
+        | Event::Removed(_)
+        | Event::PresenceChanged { .. }
+        | Event::Woken(_)
+        | Event::TaskAssigned { .. }
+        | Event::CallSignal { .. }
+        | Event::ConnectionReplaced(_)
+        | Event::Connected { .. }
+        | Event::Disconnected { .. }
+        | Event::DaemonRegistered { .. } => return None,
+    })
+}
+
+/// A message, or what it says now: the document has one event for both, and the uid tells them apart.
+fn message_event(v2_name: &'static str, message: &Message, dialect: Dialect, view: View<'_>) -> String {
+    let text = text(message);
+    let fields = wire::MessageFields::new(message, &text, view.state);
+    match dialect {
+        Dialect::Document => to_text(&wire::MessageEvent { event: "message", fields }),
+        Dialect::V2 => {
+            let channel_uid = &message.channel.to_string();
+            to_text(&wire::ChannelEvent { channel_uid, event: v2_name, data: fields })
+        }
+    }
+}
+
+/// The other dialect has no word for a message that is not final.
+fn streamed(stream: &Stream, dialect: Dialect, view: View<'_>) -> Option<String> {
+    let fields = wire::MessageFields::partial(stream, view.state);
+    (dialect == Dialect::Document).then(|| to_text(&wire::MessageEvent { event: "message", fields }))
+}
+
+fn deleted(channel: ChannelId, message: MessageId) -> String {
+    let data = wire::MessageDeleted { channel_uid: channel.to_string(), uid: message.to_string() };
+    to_text(&wire::Event { event: "message_deleted", data })
+}
+
+fn typing(channel: ChannelId, member: MemberId, chosen: Option<Color>, view: View<'_>) -> String {
+    let (username, nick) = names(member, view.state);
+    let own = color(member.0);
+    let data = wire::SetTyping {
+        user_uid: member.to_string(),
+        username,
+        nick,
+        channel_uid: channel.to_string(),
+        color: chosen.as_ref().map_or(&own, Color::as_str),
+    };
+    to_text(&wire::Event { event: "set_typing", data })
+}
+
+fn came_or_went(event: &'static str, membership: &Membership) -> String {
+    to_text(&wire::Event { event, data: wire::JoinOrLeave { channel_uid: membership.channel.to_string() } })
+}
+
+/// What a reader that was too slow is told once it reads again: `get_messages` has what it missed.
+pub fn lagged(dropped: u64, positions: &[(ChannelId, u64)]) -> String {
+    let channels: Vec<_> = positions.iter().map(|(channel, _)| channel).collect();
+    to_text(&wire::Event { event: "lagged", data: json!({ "dropped": dropped, "channel_uids": channels }) })
+}
+
+fn to_text(frame: &impl Serialize) -> String {
+    // Our own types have string keys and no failing serializers, so this cannot fail.
+    serde_json::to_string(frame).unwrap_or_default()
+}

@@ -1,0 +1,97 @@
+//! The Snek door: calls and events as JSON, `/rpc.ws`, the simplest way for a bot to join.
+
+pub mod mapping;
+pub mod objects;
+pub mod session;
+#[cfg(test)]
+mod tests;
+pub mod wire;
+
+use folkmoot_core::event::Audience;
+use folkmoot_core::ids::ChannelId;
+use folkmoot_core::model::{Door, Notification};
+use folkmoot_core::{Actor, Event, Millis, Refusal, Reply};
+
+use crate::door::{Limits, Protocol, Replayed, Session, Ticket, View};
+use crate::look::Seen;
+
+pub struct Snek {
+    dialect: Dialect,
+}
+
+/// How events look. Never both on one connection: bots would answer twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Flat `message` events, as the document has them.
+    Document,
+    /// `new_message` with everything under `data`, as some real clients expect.
+    V2,
+}
+
+impl Snek {
+    pub const DOCUMENT: Self = Self { dialect: Dialect::Document };
+    pub const V2: Self = Self { dialect: Dialect::V2 };
+}
+
+impl Protocol for Snek {
+    fn door(&self) -> Door {
+        Door::Snek
+    }
+
+    fn path(&self) -> &'static str {
+        "/rpc.ws"
+    }
+
+    fn dialect(&self) -> &'static str {
+        match self.dialect {
+            Dialect::Document => "",
+            Dialect::V2 => "v2",
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        wire::LIMITS
+    }
+
+    fn open(&self, now: Millis) -> Box<dyn Session> {
+        Box::new(session::SnekSession::new(now))
+    }
+
+    fn event(&self, event: &Event, view: View<'_>) -> Option<String> {
+        mapping::event(event, self.dialect, view)
+    }
+
+    /// `join` and `leave` do not say who came or went: they are for the one who did.
+    fn audience(&self, event: &Event, audience: Audience) -> Audience {
+        match event {
+            Event::Joined(membership) | Event::Left(membership) => Audience::Member(membership.member),
+            _ => audience,
+        }
+    }
+
+    fn reply(&self, ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>) -> Option<String> {
+        Some(mapping::reply(ticket, outcome, view))
+    }
+
+    fn looked(&self, ticket: &Ticket, reader: Actor, seen: &Seen, view: View<'_>) -> Option<String> {
+        Some(mapping::looked(ticket, reader, seen, view))
+    }
+
+    /// There is no inbox here: agents hear the channels themselves.
+    fn inbox(&self, _: &Ticket, _: &[Notification], _: View<'_>) -> Option<String> {
+        None
+    }
+
+    /// There is no resuming either: whoever was away calls `get_messages`.
+    fn replayed(&self, _: &Replayed<'_>, _: View<'_>) -> Option<String> {
+        None
+    }
+
+    fn resumed(&self, _: &Ticket, _: ChannelId, _: u64, _: bool, _: View<'_>) -> Option<String> {
+        None
+    }
+
+    fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], _: Millis) -> Option<String> {
+        Some(mapping::lagged(dropped, positions))
+    }
+}
