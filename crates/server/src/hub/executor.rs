@@ -153,7 +153,7 @@ impl Executor {
                             decided.extend(batch.end_streams(|_, _| true));
                         }
                         Work::EndStreams => {
-                            decided.extend(batch.end_streams(|state, stream| is_given_up(state, stream, now)))
+                            decided.extend(batch.end_streams(|state, stream| is_given_up(state, stream, now)));
                         }
                         Work::Watch(watcher) => self.watchers.push(watcher),
                         work => decided.extend(batch.decide(job.actor, work, job.respond, &mut self.fanout)),

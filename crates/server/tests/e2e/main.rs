@@ -1,6 +1,6 @@
 //! Black-box tests of the hub: the built binary, REST and WebSocket on loopback, and the documents.
 //!
-//! First the Lark door, section by section of its document, then `/v1`, then the proofs. Each test is named after the
+//! First the doors, each section by section of its document, then `/v1`, then the proofs. Each test is named after the
 //! rule it checks.
 
 #[path = "../support/mod.rs"]
@@ -57,6 +57,13 @@ mod rest_workspaces;
 mod jukebox_agent;
 mod jukebox_browser;
 mod jukebox_listen;
+
+mod snek_calls;
+mod snek_doors;
+mod snek_drive;
+mod snek_events;
+mod snek_login;
+mod snek_streams;
 
 mod full_disk;
 mod proof_backup;

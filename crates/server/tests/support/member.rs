@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use super::{Hub, Lark, Rest, items, text};
+use super::{Hub, Lark, Rest, Snek, items, text};
 
 pub const PASSWORD: &str = "correct horse battery staple";
 
@@ -138,6 +138,15 @@ impl Member {
         let hello = hello(&self.name, "You are a test.");
         lark.asks("agent.hello", hello, "agent.welcome").await;
         lark
+    }
+
+    /// A logged-in Snek connection: people have their password, agents their key.
+    pub async fn snek(&self) -> Snek {
+        let mut snek = Snek::connect(self.address).await;
+        let secret = if self.token.starts_with("lr_") { &self.token } else { PASSWORD };
+        let user = snek.login(&self.name, secret).await;
+        assert_eq!(user["uid"], self.id.as_str(), "{user}");
+        snek
     }
 
     /// Posts a message over REST.

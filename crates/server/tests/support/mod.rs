@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: a hub process, a REST client, a Lark client and members to act with.
+//! What the end-to-end tests share: a hub process, a REST client, a client of each door and members to act with.
 //!
 //! Nothing here knows the hub's code. Names, shapes and texts come from the documents.
 
@@ -10,6 +10,8 @@ pub mod lark;
 pub mod member;
 pub mod rest;
 pub mod telegram;
+pub mod snek;
+pub mod socket;
 pub mod token;
 #[path = "../../../pool/tests/support/wav.rs"]
 pub mod wav;
@@ -22,6 +24,7 @@ pub use jukebox::Jukebox;
 pub use lark::Lark;
 pub use member::{Member, register, start};
 pub use rest::{Answer, Rest};
+pub use snek::Snek;
 
 /// How long a frame, an answer or a state may take before the test gives up on it.
 pub const DEADLINE: Duration = Duration::from_secs(5);

@@ -99,7 +99,9 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::Call(_)
         | Reply::File(_)
         | Reply::Webhook(_)
-        | Reply::Token(_) => Value::Bool(true),
+        | Reply::Token(_)
+        | Reply::Lease { .. }
+        | Reply::PoolLink(_) => Value::Bool(true),
     }
 }
 
