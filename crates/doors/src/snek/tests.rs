@@ -1,5 +1,7 @@
 //! The Snek document as tests: its conversations as transcripts, its rules one by one, and what must hold for any frame.
 
 mod conversations;
+mod frames;
+mod requests;
 
-use crate::testing::transcript;
+use crate::testing::{hall, support, transcript};

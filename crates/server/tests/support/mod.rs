@@ -9,9 +9,9 @@ pub mod jukebox;
 pub mod lark;
 pub mod member;
 pub mod rest;
-pub mod telegram;
 pub mod snek;
 pub mod socket;
+pub mod telegram;
 pub mod token;
 #[path = "../../../pool/tests/support/wav.rs"]
 pub mod wav;

@@ -11,15 +11,10 @@ use super::support::pool::Pool;
 use super::support::world::START;
 use crate::door::{Protocol, Replayed, Ticket, View};
 use crate::lark::Lark;
+use crate::testing::cases;
 use folkmoot_core::event::{CallSignal, Event};
 use folkmoot_core::ids::*;
 use folkmoot_core::{Command, Refusal, State};
-
-/// So many cases, or in proportion to `PROPTEST_CASES` (256 when it is not set). Failures are shown, not kept in files.
-pub fn cases(cases: u32) -> ProptestConfig {
-    let default = ProptestConfig::default();
-    ProptestConfig { cases: cases * default.cases / 256, failure_persistence: None, ..default }
-}
 
 fn view(state: &State, now: i64) -> View<'_> {
     View { state, now, nonce: 0x1234_5678_9abc_def0 }

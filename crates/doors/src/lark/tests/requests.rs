@@ -196,7 +196,7 @@ fn any_envelope() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(super::frames::cases(1024))]
+    #![proptest_config(crate::testing::cases(1024))]
 
     #[test]
     fn no_text_does_harm(text in ".{0,200}", bytes in proptest::collection::vec(any::<u8>(), 0..200)) {

@@ -19,6 +19,17 @@ macro_rules! conversations {
 conversations! {
     appendix_a_complete_connection_example "appendix-a";
     appendix_b_streaming_example "appendix-b";
+
+    section_2_connection "connection";
+    section_3_request_and_response "calls";
+    section_4_authentication "authentication";
+    section_5_channel_operations "channels";
+    section_6_messaging "messaging";
+    section_7_events "events";
+    section_8_visual_feedback "typing";
+    section_10_streaming "streaming";
+
+    beyond_the_other_dialect "other-dialect";
 }
 
 #[test]
