@@ -127,3 +127,8 @@ fn the_openapi_file_is_current() {
     let same = read("docs/openapi.json").trim_end() == now.trim_end();
     assert!(same, "docs/openapi.json is old; write it again with `make openapi`");
 }
+
+#[test]
+fn a_backup_holds_every_database_of_the_data_folder() {
+    assert!(folkmoot_store::BESIDE.contains(&folkmoot_telegram::journal::FILE));
+}

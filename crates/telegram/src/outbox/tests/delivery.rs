@@ -286,3 +286,14 @@ async fn a_message_removed_before_it_was_sent_never_appears() {
     assert_eq!(rig.texts(PERSON), Vec::<String>::new());
     assert_eq!(rig.slip(slip).await.state, SlipState::Gone);
 }
+
+#[tokio::test]
+async fn many_chats_at_once_keep_to_the_overall_limit_as_the_server_counts_it() {
+    let rig = Rig::start().await;
+    for chat in 1000..1070 {
+        rig.api.with(|world| world.add_private(chat).id);
+        rig.post(Draft::new(ChatId(chat), Kind::Answer, says("x"))).await;
+    }
+    rig.drained().await;
+    assert_eq!(rig.api.with(|world| world.pace.exceeded), 0);
+}

@@ -154,7 +154,7 @@ fn thirty_calls_a_second_go_to_all_chats_together() {
     let mut scheduler = scheduler();
     (1..=70).for_each(|id| drop(scheduler.order(Order::Post(slip(id, ChatId(id), Kind::Answer)), ms(0))));
     let at: Vec<u64> = run(&mut scheduler, ms(0)).iter().map(|(at, _)| at.as_millis() as u64).collect();
-    assert_eq!((at[29], at[30], at[59], at[60]), (0, 1000, 1000, 2000));
+    assert_eq!((at[29], at[30], at[59], at[60]), (0, 1200, 1200, 2400));
 }
 
 #[test]
