@@ -56,7 +56,8 @@ mod tests {
         #[test]
         fn every_colour_fits_the_pattern_and_the_ranges(hue in 0.0..=1.0, saturation in 0.0..=1.0, lightness in 0.0..=1.0) {
             let colour = bright(&Limits::default(), [hue, saturation, lightness]);
-            prop_assert!(regex::Regex::new("^#[0-9A-Fa-f]{6}$").unwrap().is_match(&colour));
+            let pattern = regex::Regex::new("^#[0-9A-Fa-f]{6}$").unwrap();
+            prop_assert!(pattern.is_match(&colour));
             let (saturation, lightness) = saturation_and_lightness(&colour);
             prop_assert!((0.68..=1.02).contains(&saturation), "{} {}", colour, saturation);
             prop_assert!((0.495..=0.705).contains(&lightness), "{} {}", colour, lightness);

@@ -80,8 +80,7 @@ mod tests {
     fn a_sentence_names_the_thing() {
         let timeout = BotError::rpc("get_user", RpcFailure::Timeout(Duration::from_secs(190)));
         assert_eq!(timeout.to_string(), "the call `get_user` failed: no answer within 190 s");
-        let open =
-            BotError::CircuitBreakerOpen { tool: "web_search".into(), retry_in: Duration::from_millis(41_200) };
+        let open = BotError::CircuitBreakerOpen { tool: "web_search".into(), retry_in: Duration::from_millis(41_200) };
         assert_eq!(open.to_string(), "the tool `web_search` has failed too often and rests for 42 s");
     }
 }

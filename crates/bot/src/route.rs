@@ -18,6 +18,8 @@ pub struct Message {
     pub username: String,
     pub user_nick: String,
     pub text: String,
+    /// The thread it was said in, where the server has threads.
+    pub thread_id: Option<String>,
 }
 
 /// What a message asks of the bot, in the document's order of priority.
@@ -101,6 +103,7 @@ mod tests {
             username: username.into(),
             user_nick: "Alice".into(),
             text: text.to_owned(),
+            thread_id: None,
         }
     }
 

@@ -88,7 +88,10 @@ mod tests {
 
     #[test]
     fn a_message_without_images_is_plain_text() {
-        assert_eq!(content("hello http://h/b.png", &[], ImageFormat::Openai), Content::Text("hello http://h/b.png".into()));
+        assert_eq!(
+            content("hello http://h/b.png", &[], ImageFormat::Openai),
+            Content::Text("hello http://h/b.png".into())
+        );
     }
 
     #[test]

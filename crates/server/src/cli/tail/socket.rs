@@ -2,14 +2,10 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use folkmoot_peers::websocket::{self, OpenError};
 use futures_util::{SinkExt, StreamExt};
-use reqwest::header;
 use serde_json::{Value, json};
-use tokio_tungstenite::WebSocketStream;
 use tungstenite::Message;
-use tungstenite::handshake::client::generate_key;
-use tungstenite::handshake::derive_accept_key;
-use tungstenite::protocol::Role;
 
 use crate::cli::Fault;
 use crate::cli::client::{Hub, text};
@@ -20,7 +16,7 @@ const LOGIN: Duration = Duration::from_secs(15);
 
 /// A connection that is logged in.
 pub struct Socket {
-    stream: WebSocketStream<reqwest::Upgraded>,
+    stream: websocket::Socket,
 }
 
 /// Why there is no connection.
@@ -77,29 +73,18 @@ impl Socket {
     }
 }
 
-/// Upgrades through the HTTP client, so that TLS and proxies are those of every other request.
-async fn upgrade(hub: &Hub) -> Result<WebSocketStream<reqwest::Upgraded>, Trouble> {
-    let key = generate_key();
+async fn upgrade(hub: &Hub) -> Result<websocket::Socket, Trouble> {
     let url = hub.url("/ws").map_err(|error| Trouble::Refused(Fault::failed(error.to_string())))?;
-    let request = hub
-        .http()
-        .get(url)
-        .header(header::CONNECTION, "Upgrade")
-        .header(header::UPGRADE, "websocket")
-        .header(header::SEC_WEBSOCKET_VERSION, "13")
-        .header(header::SEC_WEBSOCKET_KEY, &key);
-    let answer = request.send().await.map_err(|error| Trouble::Lost(hub.unreachable(&error).sentence))?;
-    let accept = answer.headers().get(header::SEC_WEBSOCKET_ACCEPT).and_then(|value| value.to_str().ok());
-    if accept != Some(derive_accept_key(key.as_bytes()).as_str()) {
-        let status = answer.status();
+    websocket::open(hub.http(), url, None).await.map_err(|error| match error {
+        OpenError::Unreachable(error) => Trouble::Lost(hub.unreachable(&error).sentence),
         // A proxy in front of a hub that restarts answers like this for a while.
-        if status.is_server_error() {
-            return Err(Trouble::Lost(format!("{} answered {status}", hub.address())));
+        OpenError::Refused(status) if status.is_server_error() => {
+            Trouble::Lost(format!("{} answered {status}", hub.address()))
         }
-        return Err(Trouble::Refused(hub.strange(&format!("/ws answered {status} instead of a WebSocket"))));
-    }
-    let stream = answer.upgrade().await.map_err(|error| Trouble::Lost(hub.unreachable(&error).sentence))?;
-    Ok(WebSocketStream::from_raw_socket(stream, Role::Client, None).await)
+        OpenError::Refused(status) => {
+            Trouble::Refused(hub.strange(&format!("/ws answered {status} instead of a WebSocket")))
+        }
+    })
 }
 
 fn lost(error: &tungstenite::Error) -> Trouble {

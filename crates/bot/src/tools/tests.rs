@@ -1,0 +1,1 @@
+//! The toolbox: definitions, arguments, breakers.
