@@ -64,14 +64,18 @@ impl PeerError {
 impl Endpoint {
     /// `patience` is how long a whole answer may take; a stream may go on longer as long as something comes.
     pub fn new(base_url: &str, api_key: &str, model: &str, patience: Duration) -> Result<Self, PeerError> {
-        let client = Client::builder().connect_timeout(CONNECT_PATIENCE).read_timeout(patience).build();
         Ok(Self {
             base_url: base_url.trim_end_matches('/').to_owned(),
             api_key: api_key.to_owned(),
             model: model.to_owned(),
-            client: client.map_err(|error| PeerError::Unreachable(cause(error)))?,
+            client: client(CONNECT_PATIENCE, patience)?,
             patience,
         })
+    }
+
+    /// The same endpoint, with another time in which a connection must open.
+    pub fn connect_patience(self, connect_patience: Duration) -> Result<Self, PeerError> {
+        Ok(Self { client: client(connect_patience, self.patience)?, ..self })
     }
 
     pub(crate) fn post(&self, path: &str) -> RequestBuilder {
@@ -98,8 +102,13 @@ impl Endpoint {
     }
 
     async fn body(&self, mut response: Response) -> Result<Bytes, PeerError> {
+        self.rest(&mut response).await
+    }
+
+    /// Everything that is still to come.
+    pub(crate) async fn rest(&self, response: &mut Response) -> Result<Bytes, PeerError> {
         let mut body = BytesMut::new();
-        while let Some(chunk) = self.chunk(&mut response).await? {
+        while let Some(chunk) = self.chunk(response).await? {
             if body.len() + chunk.len() > MAX_ANSWER_BYTES {
                 return Err(PeerError::Malformed(format!("longer than {MAX_ANSWER_BYTES} bytes")));
             }
@@ -130,6 +139,11 @@ impl Endpoint {
             other => PeerError::Refused { status: other.as_u16(), reason },
         }
     }
+}
+
+fn client(connect_patience: Duration, patience: Duration) -> Result<Client, PeerError> {
+    let client = Client::builder().connect_timeout(connect_patience).read_timeout(patience).build();
+    client.map_err(|error| PeerError::Unreachable(cause(error)))
 }
 
 /// The innermost cause without the address, which may carry a secret.

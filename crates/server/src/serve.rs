@@ -114,6 +114,7 @@ impl Hub {
     }
 }
 
+/// Waits until the process is asked to stop.
 pub(crate) async fn wait_for_signal() -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -18,8 +18,7 @@ impl Endpoint {
     pub async fn complete(&self, request: &Request) -> Result<Completion, PeerError> {
         let body = Body { model: &self.model, stream: false, request };
         let answer = self.answer(self.post(PATH).json(&body)).await?;
-        let answer: Answer = serde_json::from_slice(&answer).map_err(malformed)?;
-        answer.into_completion().ok_or_else(|| PeerError::Malformed("it has no choice".to_owned()))
+        self.completion(&answer)
     }
 
     /// One answer, as it grows.
@@ -27,8 +26,21 @@ impl Endpoint {
         let body = Body { model: &self.model, stream: true, request };
         let response = self.send(self.post(PATH).json(&body)).await?;
         let endpoint = self.clone();
-        Ok(Stream { endpoint, response, events: Events::default(), completion: Completion::default(), ended: false })
+        let whole = is_json(&response);
+        let (events, completion) = (Events::default(), Completion::default());
+        Ok(Stream { endpoint, response, events, completion, ended: false, whole })
     }
+
+    /// The one choice of an answer that came whole.
+    fn completion(&self, answer: &[u8]) -> Result<Completion, PeerError> {
+        let answer: Answer = serde_json::from_slice(answer).map_err(malformed)?;
+        answer.into_completion().ok_or_else(|| PeerError::Malformed("it has no choice".to_owned()))
+    }
+}
+
+fn is_json(response: &Response) -> bool {
+    let kind = response.headers().get(reqwest::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("application/json"))
 }
 
 fn malformed(error: serde_json::Error) -> PeerError {
@@ -42,11 +54,19 @@ pub struct Stream {
     events: Events,
     completion: Completion,
     ended: bool,
+    /// The endpoint does not stream: its answer comes in one piece.
+    whole: bool,
 }
 
 impl Stream {
     /// The next piece of text; none at the end. Tool calls gather silently.
     pub async fn next(&mut self) -> Result<Option<String>, PeerError> {
+        if std::mem::take(&mut self.whole) {
+            let answer = self.endpoint.rest(&mut self.response).await?;
+            self.completion = self.endpoint.completion(&answer)?;
+            self.ended = true;
+            return Ok(self.completion.content.clone().filter(|text| !text.is_empty()));
+        }
         loop {
             while let Some(data) = self.events.pop() {
                 if data == "[DONE]" {

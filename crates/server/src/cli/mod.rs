@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::config::{Loaded, Override, Sources, load};
 
 mod backup;
+mod bot;
 mod channel;
 mod client;
 mod completions;
@@ -89,6 +90,8 @@ enum Command {
     /// Run agents for pools, and see and use those that are there.
     #[command(subcommand)]
     Pool(pool::Command),
+    /// Run the bot that answers in channels with a language model and tools.
+    Bot(bot::Args),
     /// Print the completion script for a shell.
     Completions(completions::Args),
     /// Print the OpenAPI document of the REST surface.
@@ -97,11 +100,12 @@ enum Command {
 }
 
 /// The commands as the help shows them.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
     ("Use a hub", &["login", "member", "channel", "send", "tail"]),
     ("Engines", &["run", "engines", "telegram"]),
     ("Pools", &["pool"]),
+    ("The bot", &["bot"]),
     ("Other", &["completions"]),
 ];
 
@@ -129,6 +133,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Telegram(args) => telegram::run(&settings, args),
         Command::Engines(args) => client::block_on(engines::run(&settings, args)),
         Command::Pool(command) => pool::run(&settings, command),
+        Command::Bot(args) => bot::run(&settings, args),
         Command::Completions(args) => completions::run(&args),
         Command::Openapi => output::text(&crate::rest::openapi_json()).map(|()| ExitCode::SUCCESS),
     }

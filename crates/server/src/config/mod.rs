@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+mod bot;
 pub mod edit;
 mod environment;
 mod file;
@@ -29,6 +30,7 @@ mod validate;
 pub mod values;
 mod variables;
 
+pub use bot::Bot;
 pub use environment::Environment;
 pub use load::{Loaded, Origin, Override, Sources, file_path as load_path, load};
 pub use nearest::nearest;
@@ -380,27 +382,6 @@ impl Project {
     /// The project's folder with `~` replaced.
     pub fn folder(&self) -> PathBuf {
         paths::expand_home(&self.path, &Environment::of_process())
-    }
-}
-
-/// `[bot]`: the bot that joins a Snek server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Bot {
-    pub url: String,
-    pub username: String,
-    pub password: Secret,
-    pub triggers: Vec<String>,
-}
-
-impl Default for Bot {
-    fn default() -> Self {
-        Self {
-            url: "wss://snek.molodetz.nl/rpc.ws".into(),
-            username: String::new(),
-            password: Secret::default(),
-            triggers: Vec::new(),
-        }
     }
 }
 

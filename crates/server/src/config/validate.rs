@@ -2,10 +2,11 @@
 
 use std::fmt::Display;
 
+use folkmoot_bot::settings::Limits;
 use reqwest::Url;
 
 use super::network::{Network, parse_listen};
-use super::{Config, Engine, Problem, nearest};
+use super::{Bot, Config, Engine, Problem, nearest};
 
 /// Every value that cannot work, with its key.
 pub fn problems(config: &Config) -> Vec<(String, Problem)> {
@@ -13,6 +14,7 @@ pub fn problems(config: &Config) -> Vec<(String, Problem)> {
     server(&mut check, config);
     places(&mut check, config);
     doors(&mut check, config);
+    bot(&mut check, &config.bot);
     engines(&mut check, config);
     projects(&mut check, config);
     check.problems
@@ -65,17 +67,11 @@ fn places(check: &mut Check, config: &Config) {
     check.url("llm.base_url", &config.llm.base_url, &["http", "https"]);
     check.url("stt.base_url", &config.stt.base_url, &["http", "https"]);
     check.url("telegram.api_base", &config.telegram.api_base, &["http", "https"]);
-    check.url("bot.url", &config.bot.url, &["ws", "wss"]);
     check.url("agentd.server", &config.agentd.server, &["ws", "wss"]);
 }
 
 fn doors(check: &mut Check, config: &Config) {
-    check.address("smarthole.listen", &config.smarthole.listen);
-    if parse_listen(&config.smarthole.listen).is_ok_and(|address| !address.ip().is_loopback()) {
-        let sentence =
-            format!("`smarthole.listen` is `{}`, but this door opens on loopback only", config.smarthole.listen);
-        check.add("smarthole.listen", Problem::new(sentence).hint("use 127.0.0.1 with a port, like `127.0.0.1:9473`"));
-    }
+    check.loopback("smarthole.listen", &config.smarthole.listen);
     if !config.chopsticks.listen.is_empty() {
         check.address("chopsticks.listen", &config.chopsticks.listen);
     }
@@ -105,6 +101,55 @@ fn telegram(check: &mut Check, config: &Config) {
             let sentence = format!("`telegram.allowed_user_ids` has {id}; the id of a user is positive");
             check.add("telegram.allowed_user_ids", Problem::new(sentence));
         }
+    }
+}
+
+fn bot(check: &mut Check, bot: &Bot) {
+    check.url("bot.url", &bot.url, &["ws", "wss"]);
+    check.url("bot.search_api_base", &bot.limits.search_api_base, &["http", "https"]);
+    if !bot.status_listen.is_empty() {
+        check.loopback("bot.status_listen", &bot.status_listen);
+    }
+    for trigger in &bot.triggers {
+        if let Err(error) = regex::Regex::new(trigger) {
+            let why = error.to_string().lines().last().unwrap_or_default().to_owned();
+            let problem = Problem::new(format!("`bot.triggers` has `{trigger}`, which is no regular expression"));
+            check.add("bot.triggers", problem.hint(why));
+        }
+    }
+    bot_limits(check, &bot.limits);
+}
+
+fn bot_limits(check: &mut Check, limits: &Limits) {
+    for (key, value, least) in [
+        ("bot.ws_heartbeat_s", limits.ws_heartbeat_s, 0.1),
+        ("bot.request_timeout_s", limits.request_timeout_s, 0.1),
+        ("bot.http_connect_timeout_s", limits.http_connect_timeout_s, 0.1),
+        ("bot.reconnect_initial_delay_s", limits.reconnect_initial_delay_s, 0.0),
+        ("bot.ws_receive_retry_delay_s", limits.ws_receive_retry_delay_s, 0.0),
+        ("bot.executor_timeout_s", limits.executor_timeout_s, 0.1),
+        ("bot.streaming_update_interval_s", limits.streaming_update_interval_s, 0.0),
+        ("bot.circuit_recovery_timeout_s", limits.circuit_recovery_timeout_s, 0.0),
+        ("bot.task_check_interval_s", limits.task_check_interval_s, 0.01),
+        ("bot.thinking_task_interval_s", limits.thinking_task_interval_s, 0.05),
+        ("bot.service_cleanup_interval_s", limits.service_cleanup_interval_s, 1.0),
+        ("bot.shutdown_timeout_s", limits.shutdown_timeout_s, 0.0),
+        ("bot.min_counter_update_interval_s", limits.min_counter_update_interval_s, 1.0),
+        ("bot.media_hunt_dedup_ttl_s", limits.media_hunt_dedup_ttl_s, 0.0),
+        ("bot.media_hunt_head_timeout_s", limits.media_hunt_head_timeout_s, 0.1),
+        ("bot.media_hunt_fetch_timeout_s", limits.media_hunt_fetch_timeout_s, 0.1),
+    ] {
+        check.seconds(key, value, least);
+    }
+    check.range("bot.color_hue", limits.color_hue_min, limits.color_hue_max);
+    check.range("bot.color_saturation", limits.color_saturation_min, limits.color_saturation_max);
+    check.range("bot.color_lightness", limits.color_lightness_min, limits.color_lightness_max);
+    if !(1.0..=100.0).contains(&limits.reconnect_backoff_factor) {
+        let sentence = format!(
+            "`bot.reconnect_backoff_factor` is {}; it must be between 1 and 100",
+            limits.reconnect_backoff_factor
+        );
+        check.add("bot.reconnect_backoff_factor", Problem::new(sentence));
     }
 }
 
@@ -164,6 +209,24 @@ impl Check {
         if let Err(error) = parse_listen(text) {
             let problem = Problem::new(format!("`{path}` cannot be listened on: {error}"));
             self.add(path, problem.hint("write an address and a port, like `127.0.0.1:8484` or `[::1]:8484`"));
+        }
+    }
+
+    /// An address that only this machine can reach.
+    fn loopback(&mut self, path: &str, text: &str) {
+        self.address(path, text);
+        if parse_listen(text).is_ok_and(|address| !address.ip().is_loopback()) {
+            let problem = Problem::new(format!("`{path}` is `{text}`, but this door opens on loopback only"));
+            let port = text.rsplit(':').next().unwrap_or_default();
+            self.add(path, problem.hint(format!("use 127.0.0.1 with a port, like `127.0.0.1:{port}`")));
+        }
+    }
+
+    /// A range within 0 and 1, from `_min` to `_max`.
+    fn range(&mut self, path: &str, low: f64, high: f64) {
+        if !(0.0..=1.0).contains(&low) || !(low..=1.0).contains(&high) {
+            let sentence = format!("`{path}_min` is {low} and `{path}_max` is {high}; they must rise from 0 to 1");
+            self.add(&format!("{path}_min"), Problem::new(sentence));
         }
     }
 

@@ -13,7 +13,8 @@ pub fn parse_text(path: &str, text: &str) -> Result<Value, Problem> {
         Kind::Choice(words) => words.contains(&text).then(|| Value::String(text.to_owned())),
         Kind::Flag => parse_flag(text).map(Value::Boolean),
         Kind::Integer => text.trim().parse().ok().map(Value::Integer),
-        Kind::Seconds => parse_seconds(text.trim()),
+        Kind::Count => text.trim().parse::<u32>().ok().map(|number| Value::Integer(number.into())),
+        Kind::Number | Kind::Seconds => parse_number(text.trim()),
         Kind::TextList | Kind::IntegerList => parse_list(kind, text),
         Kind::Any => Some(toml_value(text).unwrap_or_else(|| Value::String(text.to_owned()))),
     };
@@ -31,7 +32,7 @@ fn parse_flag(text: &str) -> Option<bool> {
     }
 }
 
-fn parse_seconds(text: &str) -> Option<Value> {
+fn parse_number(text: &str) -> Option<Value> {
     let whole = text.parse().ok().map(Value::Integer);
     whole.or_else(|| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Float))
 }
@@ -59,9 +60,10 @@ fn toml_value(text: &str) -> Option<Value> {
 pub fn fits(kind: Kind, value: &Value) -> bool {
     match (kind, value) {
         (Kind::Text, Value::String(_)) | (Kind::Flag, Value::Boolean(_)) => true,
-        (Kind::Integer | Kind::Seconds, Value::Integer(_)) | (Kind::Any, _) => true,
+        (Kind::Integer | Kind::Number | Kind::Seconds, Value::Integer(_)) | (Kind::Any, _) => true,
+        (Kind::Count, Value::Integer(number)) => u32::try_from(*number).is_ok(),
         (Kind::Choice(words), Value::String(word)) => words.contains(&word.as_str()),
-        (Kind::Seconds, Value::Float(number)) => number.is_finite(),
+        (Kind::Number | Kind::Seconds, Value::Float(number)) => number.is_finite(),
         (Kind::TextList, Value::Array(items)) => items.iter().all(Value::is_str),
         (Kind::IntegerList, Value::Array(items)) => items.iter().all(Value::is_integer),
         _ => false,
