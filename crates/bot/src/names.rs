@@ -75,7 +75,7 @@ mod tests {
         #[test]
         fn it_only_adds_hyphens_and_is_done_after_once(text in "[a-z @.,\n-]{0,30}(snek|ira|Lisa)?[ ,!a-z]{0,10}") {
             let once = sanitized(&text);
-            prop_assert_eq!(sanitized(&once), once.clone());
+            prop_assert_eq!(&sanitized(&once), &once);
             prop_assert_eq!(once.replace('-', ""), text.replace('-', ""));
         }
     }
