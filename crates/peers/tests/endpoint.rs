@@ -144,3 +144,13 @@ async fn a_recording_is_sent_as_a_file_and_comes_back_as_text() {
         assert!(body.contains(expected), "{expected} in {body}");
     }
 }
+
+#[tokio::test]
+async fn an_endpoint_that_answers_whole_although_it_was_asked_to_stream_is_understood() {
+    let fake = FakeOpenAi::start().await;
+    fake.will(says("all at once"));
+    let mut stream = endpoint(&fake).stream(&question()).await.unwrap();
+    assert_eq!(stream.next().await.unwrap().as_deref(), Some("all at once"));
+    assert_eq!(stream.next().await.unwrap(), None);
+    assert_eq!(stream.into_completion().content.as_deref(), Some("all at once"));
+}

@@ -107,7 +107,7 @@ async fn answer(State(fake): State<FakeOpenAi>, uri: Uri, headers: HeaderMap, bo
             response.status(StatusCode::TOO_MANY_REQUESTS).header(header::RETRY_AFTER, seconds).body(Body::from(error))
         }
         Some(Reply::Events(events, end)) => {
-            response.header(header::CONTENT_TYPE, "text/event-stream").body(streamed(events, end))
+            Response::builder().header(header::CONTENT_TYPE, "text/event-stream").body(streamed(events, end))
         }
         Some(Reply::Never) => std::future::pending().await,
         None => response.status(500).body(Body::from(r#"{"error":{"message":"nothing was prepared"}}"#)),
