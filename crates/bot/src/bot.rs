@@ -253,6 +253,7 @@ impl Crew {
     async fn answer(self: Arc<Self>, message: Message, number: u64, turn: Turn) {
         let _floor = turn.floor().await;
         let mut speaker = self.speaker(&message);
+        self.flash(&message.channel_uid).await;
         let text = tokio::select! {
             text = self.think(&message, number, &mut speaker) => text,
             () = self.shine(&message.channel_uid) => return,
@@ -288,10 +289,8 @@ impl Crew {
 
     /// Visual feedback while the bot thinks: a new bright colour every second, until the caller has its answer.
     async fn shine(&self, channel_uid: &str) {
-        let mut tick = interval(seconds(self.settings.limits.thinking_task_interval_s));
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tick.tick().await;
+            tokio::time::sleep(seconds(self.settings.limits.thinking_task_interval_s)).await;
             self.flash(channel_uid).await;
         }
     }
