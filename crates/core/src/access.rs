@@ -200,3 +200,10 @@ pub fn operator(state: &State, actor: Actor) -> Result<(), Refusal> {
     admin(state, actor, own)?;
     if oldest_workspace(state) == Some(own) { Ok(()) } else { Err(refusal::NOT_THE_OPERATOR) }
 }
+
+/// Who a member's sentence may be handed to: local clients and agents that say what they can do, of the member's own
+/// workspace, if they can be reached now.
+pub fn takers<'a>(state: &'a State, speaker: &'a Member) -> impl Iterator<Item = &'a Arc<Member>> {
+    let reachable = move |client: &&Arc<Member>| state.presence_of(client.id) != Presence::Offline;
+    state.able_agents(speaker.workspace).filter(move |client| client.id != speaker.id).filter(reachable)
+}

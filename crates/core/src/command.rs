@@ -8,6 +8,7 @@ use crate::Millis;
 use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Lease, Place, PoolLink};
+use crate::route::{Choice, InputMethod, Route, Said};
 
 #[derive(Clone, Debug)]
 pub enum Command {
@@ -296,6 +297,50 @@ pub enum Command {
     UnlinkPool {
         channel: ChannelId,
     },
+    // Sentences for whoever should take them
+    Say(Say),
+    /// Gives a kept sentence to those who were chosen for it. Only the hub itself asks for this.
+    Hand {
+        route: RouteId,
+        choice: Choice,
+        /// How long a client may take to answer.
+        patience: Millis,
+    },
+    /// Gives a client that is back what it had not answered. Only the hub itself asks for this.
+    HandAgain {
+        route: RouteId,
+        client: MemberId,
+    },
+    /// A client answers a sentence it was given.
+    AnswerRoute {
+        route: RouteId,
+        said: Said,
+    },
+    /// A client did not answer, or left. Only the hub itself asks for this.
+    EndAttempt {
+        route: RouteId,
+        client: MemberId,
+        end: AttemptEnd,
+    },
+}
+
+/// Why no answer comes from a client any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptEnd {
+    Timeout,
+    Disconnected,
+}
+
+/// A sentence for the router.
+#[derive(Clone, Debug)]
+pub struct Say {
+    pub text: String,
+    pub input: InputMethod,
+    pub confidence: Option<f64>,
+    pub source: Option<MessageId>,
+    pub choice: Choice,
+    /// How long a client may take to answer.
+    pub patience: Millis,
 }
 
 /// Who may create an account of their own.
@@ -492,6 +537,7 @@ pub enum Reply {
         created: bool,
     },
     PoolLink(PoolLink),
+    Route(Arc<Route>),
 }
 
 /// Whether a held draft still fits the conversation.

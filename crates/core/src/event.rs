@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use crate::ids::*;
 use crate::model::*;
 use crate::record::{Change, ChangeKind, Kind, Record};
+use crate::route::Route;
 use crate::state::State;
 
 #[derive(Clone, Debug)]
@@ -63,6 +64,11 @@ pub enum Event {
         said: bool,
     },
     Woken(Arc<Wake>),
+    /// A client is given a sentence; the attempt is stored on the route.
+    Handed {
+        to: MemberId,
+        route: Arc<Route>,
+    },
     TaskAssigned {
         task: Task,
         to: MemberId,
@@ -226,6 +232,7 @@ impl Event {
             | Self::Streamed(_)
             | Self::StreamEnded { .. }
             | Self::Woken(_)
+            | Self::Handed { .. }
             | Self::TaskAssigned { .. }
             | Self::CallSignal { .. }
             | Self::ConnectionReplaced(_)
@@ -255,7 +262,9 @@ impl Event {
             Self::Typing { channel, .. } => Audience::Channel(*channel),
             Self::Streamed(stream) | Self::StreamEnded { stream, .. } => Audience::Channel(stream.channel),
             Self::Woken(wake) => wake.through.map_or(Audience::Member(wake.agent), Audience::Connection),
-            Self::TaskAssigned { to, .. } | Self::CallSignal { to, .. } => Audience::Member(*to),
+            Self::TaskAssigned { to, .. } | Self::CallSignal { to, .. } | Self::Handed { to, .. } => {
+                Audience::Member(*to)
+            }
             Self::ConnectionReplaced(_)
             | Self::Connected { .. }
             | Self::Disconnected { .. }
@@ -277,6 +286,7 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         Record::Task(task) => within(task.channel, task.workspace, is_open(task.channel, state)),
         Record::Approval(approval) => within(approval.channel, approval.workspace, is_open(approval.channel, state)),
         Record::Item(item) => Audience::Member(item.agent),
+        Record::Route(route) => Audience::Member(route.speaker),
         Record::Draft(_)
         | Record::Call(_)
         | Record::Webhook(_)

@@ -84,6 +84,54 @@ ids! {
     PoolLinkId "plink";
 }
 
+/// A routed sentence. Its text form is the SmartHole document's, `msg-` and a UUID, because that is what clients see.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct RouteId(pub u128);
+
+impl RouteId {
+    pub const PREFIX: &'static str = "msg-";
+    pub const NONE: Self = Self(0);
+
+    /// Reads the text form; anything else is [`Self::NONE`], as with every other id.
+    pub fn parse(text: &str) -> Self {
+        let groups =
+            text.strip_prefix(Self::PREFIX).map(|text| text.split('-').collect::<Vec<_>>()).unwrap_or_default();
+        let lengths = groups.iter().map(|group| group.len());
+        let digits: String = groups.concat();
+        let well_formed = lengths.eq([8, 4, 4, 4, 12]) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        Self(if well_formed { u128::from_str_radix(&digits, 16).unwrap_or(0) } else { 0 })
+    }
+}
+
+impl fmt::Display for RouteId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = |shift: u32, mask: u128| (self.0 >> shift) & mask;
+        let groups = [bits(80, 0xFFFF), bits(64, 0xFFFF), bits(48, 0xFFFF)];
+        write!(f, "{}{:08x}-", Self::PREFIX, bits(96, 0xFFFF_FFFF))?;
+        groups.iter().try_for_each(|group| write!(f, "{group:04x}-"))?;
+        write!(f, "{:012x}", bits(0, 0xFFFF_FFFF_FFFF))
+    }
+}
+
+impl fmt::Debug for RouteId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for RouteId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RouteId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Ok(Self::parse(&text))
+    }
+}
+
 /// One connection of one process; never stored, never on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct ConnectionId(pub u64);
@@ -141,6 +189,16 @@ mod tests {
         let times = [5, 5, 5, 9, 4, 4, 10];
         let made: Vec<_> = times.iter().map(|&now| MessageId(ids.next(now))).collect();
         assert!(made.windows(2).all(|pair| pair[0] < pair[1] && pair[0].to_string() < pair[1].to_string()));
+    }
+
+    #[test]
+    fn a_routes_id_is_the_documents_and_reads_back() {
+        let id = RouteId(IdSource::new(7).next(1_716_849_600_000));
+        let text = id.to_string();
+        assert_eq!((text.len(), &text[..4], RouteId::parse(&text)), (40, "msg-", id));
+        for wrong in ["", "msg-1", "msg_018f", &text[4..], &text.replace('-', ""), &format!("{text}0")] {
+            assert_eq!(RouteId::parse(wrong), RouteId::NONE, "{wrong}");
+        }
     }
 
     #[test]

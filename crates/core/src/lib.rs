@@ -5,7 +5,7 @@
 //! database, a clock or a runtime: time, ids and history arrive as arguments.
 //!
 //! Reading order: [`model`] (the things), [`command`] (what can be asked), [`event`] (what happened), [`decide`] (the rules),
-//! [`state`] (what is kept in memory), [`record`] (how things are kept elsewhere).
+//! [`state`] (what is kept in memory), [`route`] (sentences that are handed on), [`record`] (how things are kept elsewhere).
 
 pub mod access;
 pub mod command;
@@ -17,8 +17,10 @@ pub mod mention;
 pub mod model;
 pub mod moment;
 pub mod pools;
+pub mod rank;
 pub mod record;
 pub mod refusal;
+pub mod route;
 pub mod state;
 
 pub use access::Actor;

@@ -76,6 +76,24 @@ impl Member {
     pub fn display_name(&self) -> &str {
         &self.name
     }
+
+    /// Whether sentences may be handed to it: a local client, or an agent whose role card names capabilities.
+    pub fn is_able(&self) -> bool {
+        let says_what_it_can = self.role_card.as_ref().is_some_and(|card| !card.capabilities.is_empty());
+        match &self.guest {
+            Some(guest) => guest.door == Door::SmartHole && !guest.is_the_hubs_own(),
+            None => self.is_agent() && says_what_it_can,
+        }
+    }
+
+    /// What a local program is called by those who hand it sentences: its own name, also where somebody else in the
+    /// workspace had that name first.
+    pub fn client_name(&self) -> &str {
+        match &self.guest {
+            Some(guest) if guest.key != self.name.to_lowercase() => &guest.key,
+            _ => &self.name,
+        }
+    }
 }
 
 /// Under which name of its own a local program is found again, and through which door it comes.
@@ -83,6 +101,17 @@ impl Member {
 pub struct Guest {
     pub door: Door,
     pub key: String,
+}
+
+impl Guest {
+    /// The hub's own voice in channels, `@router`; no program can register under this key.
+    pub fn router() -> Self {
+        Self { door: Door::SmartHole, key: "@router".to_owned() }
+    }
+
+    pub fn is_the_hubs_own(&self) -> bool {
+        *self == Self::router()
+    }
 }
 
 /// What proves that somebody is a member. Only the store and the log-in read it; no door ever shows it.

@@ -9,6 +9,7 @@ use crate::Millis;
 use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Fence, Lease, PoolLink};
+use crate::route::Route;
 
 macro_rules! records {
     ($($name:ident($body:ty, $id:ty) $number:literal;)*) => {
@@ -81,6 +82,7 @@ records! {
     Lease(Lease, LeaseId) 40;
     Fence(Fence, FenceId) 41;
     PoolLink(PoolLink, PoolLinkId) 42;
+    Route(Route, RouteId) 20;
 }
 
 /// A type that is kept as a record.
@@ -189,6 +191,12 @@ impl Record {
             Self::Token(token) => Keys { workspace: Some(token.workspace.0), ..Keys::default() },
             Self::Lease(_) | Self::Fence(_) => Keys::default(),
             Self::PoolLink(link) => Keys { scope: Some(link.channel.0), ..Keys::default() },
+            Self::Route(route) => Keys {
+                workspace: Some(route.workspace.0),
+                owner: Some(route.speaker.0),
+                state: if route.is_open() { OPEN } else { CLOSED },
+                ..Keys::default()
+            },
         }
     }
 }

@@ -129,6 +129,9 @@ catalogue! {
     LEASE_HELD Conflict "another agent holds this session";
     LEASE_NOT_FOUND NotFound "there is no such session";
     POOL_LINK_NOT_FOUND NotFound "the channel is not linked to a pool";
+    ROUTE_NOT_FOUND NotFound "routed message not found";
+    NOT_A_CANDIDATE Conflict "this client cannot take the sentence: it is not connected, or had it already";
+    ROUTE_OVER Conflict "the sentence is not waiting to be handed on";
     NAME_TAKEN Conflict "this name is taken in the workspace (names do not differ by case)";
     EMAIL_EXISTS EmailExists "an account with this email exists";
     PASSWORD_TOO_SHORT BadRequest "password is too short (at least 8 characters)";

@@ -19,6 +19,8 @@ pub struct State {
     names: HashMap<(WorkspaceId, String), MemberId>,
     emails: HashMap<String, MemberId>,
     keys: HashMap<KeyHash, MemberId>,
+    /// The agents of each workspace that say what they can do.
+    able: HashMap<WorkspaceId, BTreeSet<MemberId>>,
     rooms: HashMap<ChannelId, Room>,
     rooms_of: HashMap<MemberId, BTreeSet<ChannelId>>,
     /// The direct channels of exactly these members. There can be several: people leave group channels.
@@ -124,6 +126,11 @@ impl State {
 
     pub fn member_by_key(&self, hash: &KeyHash) -> Option<&Arc<Member>> {
         self.keys.get(hash).and_then(|id| self.member(*id))
+    }
+
+    /// The agents that say what they can do, oldest first, connected or not.
+    pub fn able_agents(&self, workspace: WorkspaceId) -> impl Iterator<Item = &Arc<Member>> {
+        self.able.get(&workspace).into_iter().flatten().filter_map(|id| self.member(*id))
     }
 
     pub fn is_revoked(&self, jti: &str) -> bool {
@@ -303,6 +310,7 @@ impl State {
             }
             Event::Typing { .. }
             | Event::Woken(_)
+            | Event::Handed { .. }
             | Event::TaskAssigned { .. }
             | Event::CallSignal { .. }
             | Event::ConnectionReplaced(_) => {}
@@ -378,11 +386,17 @@ impl State {
             if let Some(hash) = member.secrets.key_hash {
                 self.keys.insert(hash, member.id);
             }
+            if member.is_able() {
+                self.able.entry(member.workspace).or_default().insert(member.id);
+            }
         }
         self.members.insert(member.id, Arc::new(member.clone()));
     }
 
     fn forget_handles(&mut self, member: &Member) {
+        if let Some(able) = self.able.get_mut(&member.workspace) {
+            able.remove(&member.id);
+        }
         self.names.remove(&(member.workspace, fold_name(&member.name)));
         if let Some(email) = &member.email {
             self.emails.remove(&fold_name(email));

@@ -1,9 +1,10 @@
 //! What all doors have in common: the two traits the server drives, and the steps a session asks it to take.
 
 use folkmoot_core::event::Audience;
-use folkmoot_core::ids::{ChannelId, MemberId};
+use folkmoot_core::ids::{ChannelId, MemberId, RouteId};
 use folkmoot_core::model::{Door, Message, Notification};
 use folkmoot_core::record::Change;
+use folkmoot_core::route::Said;
 use folkmoot_core::{Actor, Command, Event, Millis, Refusal, Reply, State};
 
 use crate::look::{Look, Seen};
@@ -18,6 +19,16 @@ pub trait Protocol: Sync + Send {
     /// A door may speak in several dialects; the value of `events` in the query of its address picks one.
     fn dialect(&self) -> &'static str {
         ""
+    }
+
+    /// Whether it has a listener of its own and is not to be found on the main one.
+    fn is_apart(&self) -> bool {
+        false
+    }
+
+    /// Whether a reader that could not keep up can ask for what it missed. One that cannot is closed instead.
+    fn can_catch_up(&self) -> bool {
+        true
     }
 
     fn limits(&self) -> Limits;
@@ -124,6 +135,22 @@ pub enum Ask {
     },
     /// An agent of a pool said something; it has no account and gets no answer.
     Pool(Box<crate::chopsticks::mapping::Said>),
+    /// A local program wants to take part; the outcome comes as that of a log-in.
+    Enlist(Box<Enlistment>),
+    /// What an enlisted program says to a sentence it was handed.
+    Answer {
+        route: RouteId,
+        said: Said,
+    },
+}
+
+/// What a local program says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enlistment {
+    pub name: String,
+    pub description: String,
+    pub version: Option<String>,
+    pub capabilities: Vec<String>,
 }
 
 /// A look into the inbox.

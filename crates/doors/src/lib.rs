@@ -8,12 +8,14 @@ pub mod door;
 mod heartbeat;
 pub mod lark;
 pub mod look;
+pub mod smarthole;
 pub mod snek;
 #[cfg(test)]
 mod testing;
 
-pub use door::{Ask, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
+pub use door::{Ask, Enlistment, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
 pub use look::{Look, Seen};
 
-/// Every door that takes WebSocket connections on the main listener.
-pub const DOORS: &[&dyn Protocol] = &[&lark::Lark, &snek::Snek::DOCUMENT, &snek::Snek::V2, &chopsticks::Chopsticks];
+/// Every door that takes WebSocket connections, on the main listener or on one of its own.
+pub const DOORS: &[&dyn Protocol] =
+    &[&lark::Lark, &snek::Snek::DOCUMENT, &snek::Snek::V2, &chopsticks::Chopsticks, &smarthole::SmartHole];

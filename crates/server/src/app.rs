@@ -24,6 +24,7 @@ use crate::hub::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
 use crate::limits::RateLimits;
 use crate::metrics::Metrics;
 use crate::pools::Pools;
+use crate::router::Router;
 use crate::ws;
 use crate::ws::connection::Connection;
 
@@ -38,6 +39,7 @@ struct Inner {
     auth: Auth,
     limits: RateLimits,
     metrics: Arc<Metrics>,
+    router: Router,
     ids: Mutex<IdSource>,
     pools: Pools,
     next_connection: AtomicU64,
@@ -95,6 +97,7 @@ impl App {
             trusted_proxies: parts.config.server.trusted_networks(),
             files_dir: data_dir.join("files"),
             data_dir,
+            router: Router::new(&parts.config),
             config: parts.config,
             state: parts.state,
             mailbox: parts.mailbox,
@@ -141,6 +144,19 @@ impl App {
 
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    pub fn router(&self) -> &Router {
+        &self.0.router
+    }
+
+    /// Turns true when the hub stops.
+    pub fn stop(&self) -> tokio::sync::watch::Receiver<bool> {
+        self.0.stop.clone()
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        *self.0.stop.borrow()
     }
 
     pub fn files_dir(&self) -> &Path {

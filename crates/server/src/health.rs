@@ -6,9 +6,10 @@ use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use axum::{Json, Router};
 use folkmoot_doors::{DOORS, Protocol};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::router::listener::{Listening, listening};
 
 pub fn router(app: App) -> Router {
     Router::new()
@@ -21,11 +22,12 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Ready means: the store answers and every door that is turned on is open.
+/// Ready means: the store answers and the main listener is open. Doors say for themselves how they are.
 async fn ready(State(app): State<App>) -> impl IntoResponse {
     let status = |door: &dyn Protocol| if app.door_is_open(door) { "open" } else { "off" };
     let shown = |door: &&dyn Protocol| json!({ "door": door.door(), "path": door.path(), "status": status(*door) });
-    let doors: Vec<_> = DOORS.iter().map(shown).collect();
+    let mut doors: Vec<_> = DOORS.iter().filter(|door| !door.is_apart()).map(shown).collect();
+    doors.push(smarthole(&app));
     match app.read(|reader| reader.message(folkmoot_core::ids::MessageId::NONE)).await {
         Ok(_) => {
             (StatusCode::OK, Json(json!({ "status": "ready", "version": env!("CARGO_PKG_VERSION"), "doors": doors })))
@@ -33,6 +35,21 @@ async fn ready(State(app): State<App>) -> impl IntoResponse {
         Err(refusal) => {
             let body = json!({ "status": "not ready", "error": refusal.text, "doors": doors });
             (StatusCode::SERVICE_UNAVAILABLE, Json(body))
+        }
+    }
+}
+
+/// A door with a port of its own may be closed while the hub is ready.
+fn smarthole(app: &App) -> Value {
+    let door = "smarthole";
+    match listening(app) {
+        Listening::Off => json!({ "door": door, "status": "off" }),
+        Listening::On(address) => {
+            json!({ "door": door, "address": address, "port": address.port(), "status": "open" })
+        }
+        Listening::Failed { address, cause } => {
+            let error = format!("{address} cannot be listened on: {cause}");
+            json!({ "door": door, "address": address, "port": address.port(), "status": "closed", "error": error })
         }
     }
 }

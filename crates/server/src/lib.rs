@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod net;
 pub mod pools;
 pub mod rest;
+pub mod router;
 pub mod runner;
 pub mod serve;
 pub mod telegram;

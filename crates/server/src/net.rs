@@ -112,7 +112,8 @@ async fn respond(
 
 /// The door at an address; `events` in the query picks one of its dialects.
 fn door_at(app: &App, uri: &Uri) -> Option<&'static dyn Protocol> {
-    let mut doors = DOORS.iter().filter(|door| door.path() == uri.path() && app.door_is_open(**door));
+    let mut doors =
+        DOORS.iter().filter(|door| !door.is_apart() && door.path() == uri.path() && app.door_is_open(**door));
     let first = doors.clone().next()?;
     let query = uri.query().unwrap_or_default();
     let dialect = query.split('&').find_map(|pair| pair.strip_prefix("events=")).unwrap_or_default();

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::hub::executor::Executor;
 use crate::hub::{Job, Mailbox, Respond, Work};
 use crate::metrics::Metrics;
-use crate::{health, listen, log, net, pools, rest, telegram};
+use crate::{health, listen, log, net, pools, rest, router, telegram};
 
 const READERS: usize = 3;
 /// A stop must be over within 5 s, whatever peers do.
@@ -44,6 +44,8 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     let hub = Hub::start(config, store, &secret)?;
     pools::start(&hub.app, agents, hub.stop.subscribe());
     let bridge = telegram::beside_hub(hub.app.config(), config_file, hub.stop.subscribe());
+    router::start(&hub.app);
+    router::listener::open(&hub.app).await?;
     announce(&hub.app, listener.local_addr()?);
     hub.serve(listener, bridge).await
 }

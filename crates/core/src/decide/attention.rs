@@ -213,6 +213,7 @@ fn source_type(kind: &str) -> &'static str {
         "task_assigned" => "task",
         kind if kind.starts_with("review") => "review",
         kind if kind.starts_with("approval") => "approval",
+        kind if kind.starts_with("route") => "route",
         _ => "system",
     }
 }

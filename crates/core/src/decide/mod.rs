@@ -15,6 +15,7 @@ mod inbox;
 mod members;
 mod messages;
 mod pools;
+mod routes;
 mod streams;
 mod tasks;
 #[cfg(test)]
@@ -192,6 +193,11 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
             pools::link(context, actor, channel, &guild, &voice_channel)
         }
         Command::UnlinkPool { channel } => pools::unlink(context, actor, channel),
+        Command::Say(say) => routes::say(context, actor, say),
+        Command::Hand { route, choice, patience } => routes::hand(context, actor, route, choice, patience),
+        Command::HandAgain { route, client } => routes::hand_again(context, actor, route, client),
+        Command::AnswerRoute { route, said } => routes::answer(context, actor, route, said),
+        Command::EndAttempt { route, client, end } => routes::end_attempt(context, actor, route, client, end),
     }
 }
 

@@ -17,6 +17,7 @@ mod messages;
 mod pools;
 mod presence;
 mod registration;
+mod routes;
 mod streams;
 mod tasks;
 mod threads;

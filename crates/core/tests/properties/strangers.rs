@@ -114,6 +114,7 @@ fn id_of(record: &Record) -> String {
         Record::Lease(it) => it.id.to_string(),
         Record::Fence(it) => it.id.to_string(),
         Record::PoolLink(it) => it.id.to_string(),
+        Record::Route(it) => it.id.to_string(),
     }
 }
 

@@ -10,13 +10,14 @@ use super::domain::command::*;
 use super::domain::ids::*;
 use super::domain::model::*;
 use super::domain::pools::{Place, SessionKind};
+use super::domain::route::*;
 use super::pool::Pool;
 use super::world::{key, new_file, new_member};
 
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 76;
+pub const KINDS: u16 = 81;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -70,6 +71,7 @@ impl Pool {
             kind @ 68..74 => self.pools(kind, dice),
             74 => Command::Invite { channel: dice.pick(&self.channels), who: self.name(dice) },
             75 => Command::EndStream { sender: dice.pick(&self.members), channel: dice.pick(&self.channels) },
+            kind @ 76..81 => self.route(kind, dice),
             _ => self.send(dice),
         }
     }
@@ -364,6 +366,45 @@ impl Pool {
         }
     }
 
+    fn route(&self, kind: u16, dice: &mut Dice) -> Command {
+        let route = dice.pick(&self.routes);
+        let client = dice.pick(&self.members);
+        match kind {
+            76 => Command::Say(Say {
+                text: self.text(dice),
+                input: dice.pick(&[InputMethod::Text, InputMethod::Voice]),
+                confidence: None,
+                source: dice.maybe(&self.messages),
+                choice: self.choice(client, dice),
+                patience: 30_000,
+            }),
+            77 => Command::Hand { route, choice: self.choice(client, dice), patience: 30_000 },
+            78 => Command::AnswerRoute { route, said: self.said(dice) },
+            79 => Command::HandAgain { route, client },
+            _ => {
+                Command::EndAttempt { route, client, end: dice.pick(&[AttemptEnd::Disconnected, AttemptEnd::Timeout]) }
+            }
+        }
+    }
+
+    fn choice(&self, client: MemberId, dice: &mut Dice) -> Choice {
+        let chosen = |client| Chosen { client, reason: Some(self.mark.to_owned()) };
+        match dice.roll(4) {
+            0 => Choice::These(vec![chosen(client), chosen(dice.pick(&self.members))]),
+            1 => Choice::Direct { client, text: self.text(dice) },
+            2 => Choice::Unsure(vec![client]),
+            _ => Choice::Later,
+        }
+    }
+
+    fn said(&self, dice: &mut Dice) -> Said {
+        match dice.roll(3) {
+            0 => Said::Ack,
+            1 => Said::Reject { reason: self.text(dice) },
+            _ => Said::Notification { title: None, body: Some(self.text(dice)), priority: Urgency::High },
+        }
+    }
+
     fn text(&self, dice: &mut Dice) -> String {
         let mark = self.mark;
         match dice.roll(20) {
@@ -488,5 +529,10 @@ pub fn number(command: &Command) -> u16 {
         Command::UnlinkPool { .. } => 73,
         Command::Invite { .. } => 74,
         Command::EndStream { .. } => 75,
+        Command::Say(_) => 76,
+        Command::Hand { .. } => 77,
+        Command::AnswerRoute { .. } => 78,
+        Command::HandAgain { .. } => 79,
+        Command::EndAttempt { .. } => 80,
     }
 }

@@ -24,6 +24,7 @@ pub struct Pool {
     pub files: Vec<FileId>,
     pub pins: Vec<PinId>,
     pub items: Vec<ItemId>,
+    pub routes: Vec<RouteId>,
     /// Names to mention and to take.
     pub names: Vec<String>,
     /// Every text carries this, so that it can be found again.
@@ -61,6 +62,7 @@ impl Pool {
             files: Vec::new(),
             pins: Vec::new(),
             items: Vec::new(),
+            routes: Vec::new(),
             names: Vec::new(),
             mark: "",
             fresh: 0,
@@ -86,6 +88,7 @@ impl Pool {
             Record::File(file) => self.files.push(file.id),
             Record::Pin(pin) => self.pins.push(pin.id),
             Record::Item(item) => self.items.push(item.id),
+            Record::Route(route) => self.routes.push(route.id),
             Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) => {}
             Record::Lease(_) | Record::Fence(_) | Record::PoolLink(_) => {}
         }
@@ -107,6 +110,7 @@ impl Pool {
         self.files.push(FileId(unknown));
         self.pins.push(PinId(unknown));
         self.items.push(ItemId(unknown));
+        self.routes.push(RouteId(unknown));
     }
 
     /// This member, on its newest connection or without any; now and then a daemon for one of its agents.

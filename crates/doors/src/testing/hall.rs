@@ -252,6 +252,7 @@ impl Hall {
                 }
             }
             Ask::Pool(said) => panic!("a Lark session has nothing to say to a pool: {said:?}"),
+            Ask::Enlist(_) | Ask::Answer { .. } => panic!("nobody here comes without an account"),
         }
     }
 

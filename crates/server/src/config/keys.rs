@@ -89,6 +89,7 @@ pub const KEYS: &[Key] = &[
     key("smarthole.enabled", Kind::Flag, "whether the SmartHole door opens"),
     key("smarthole.listen", Kind::Text, "its loopback address and port"),
     key("smarthole.response_timeout_s", Kind::Seconds, "how long a client may take to answer"),
+    key("smarthole.choice_timeout_s", Kind::Seconds, "how long the model may take to choose a client"),
     key("chopsticks.enabled", Kind::Flag, "whether the Chopsticks door opens"),
     key("chopsticks.listen", Kind::Text, "a listener of its own; empty: only /agents on the main listener"),
     secret("chopsticks.runner_secret", "what agents must show; empty: nothing"),

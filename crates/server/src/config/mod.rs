@@ -208,11 +208,12 @@ pub struct Smarthole {
     pub enabled: bool,
     pub listen: String,
     pub response_timeout_s: f64,
+    pub choice_timeout_s: f64,
 }
 
 impl Default for Smarthole {
     fn default() -> Self {
-        Self { enabled: true, listen: "127.0.0.1:9473".into(), response_timeout_s: 30.0 }
+        Self { enabled: true, listen: "127.0.0.1:9473".into(), response_timeout_s: 30.0, choice_timeout_s: 6.0 }
     }
 }
 

@@ -76,6 +76,7 @@ fn doors(check: &mut Check, config: &Config) {
         check.address("chopsticks.listen", &config.chopsticks.listen);
     }
     check.seconds("smarthole.response_timeout_s", config.smarthole.response_timeout_s, 0.1);
+    check.seconds("smarthole.choice_timeout_s", config.smarthole.choice_timeout_s, 0.1);
     check.seconds("chopsticks.request_timeout_s", config.chopsticks.request_timeout_s, 0.1);
     check.seconds("chopsticks.handshake_s", config.chopsticks.handshake_s, 1.0);
     check.seconds("chopsticks.stale_s", config.chopsticks.stale_s, 1.0);

@@ -415,7 +415,11 @@ fn position(event: &Event) -> Option<u64> {
 }
 
 fn queue(attached: &mut Attached, slot: Slot, chunk: Chunk, dirty: &mut Vec<Slot>, metrics: &Metrics) {
-    note(attached.connection.queue(chunk), metrics);
+    let queued = attached.connection.queue(chunk);
+    note(queued, metrics);
+    if queued == Queued::Overflow && !attached.connection.protocol.can_catch_up() {
+        attached.connection.close(1008, "reads too slowly");
+    }
     if !attached.is_dirty {
         attached.is_dirty = true;
         dirty.push(slot);

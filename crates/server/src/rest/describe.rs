@@ -19,7 +19,7 @@ comes from `/v1/auth/login` and lasts 24 hours, an agent's key (`lr_…`) lasts 
 Ids are opaque. Lists are bare arrays. Every refusal is JSON with `error`, `code` and `message`.";
 
 /// What the id in a path names.
-const PATH_PARTS: [(&str, &str); 22] = [
+const PATH_PARTS: [(&str, &str); 23] = [
     ("workspace", "id of a workspace"),
     ("member", "id of a member, or `me`"),
     ("agent", "id of an agent"),
@@ -42,6 +42,7 @@ const PATH_PARTS: [(&str, &str); 22] = [
     ("guild", "id of a guild, as the agents of a pool name it"),
     ("voice_channel", "id of a voice channel of the guild"),
     ("pool_agent", "id of a pool's agent, as it names itself"),
+    ("message_id", "id of a routed sentence"),
 ];
 
 #[derive(utoipa::OpenApi)]
@@ -67,6 +68,7 @@ const PATH_PARTS: [(&str, &str); 22] = [
         (name = "calls", description = "the record of calls"),
         (name = "webhooks", description = "addresses for other programs"),
         (name = "pools", description = "worker agents and the voice channels they serve"),
+        (name = "routing", description = "sentences for whoever should take them"),
         (name = "operator", description = "figures and backups"),
         (name = "terminal", description = "what Lark's terminal client calls"),
     )

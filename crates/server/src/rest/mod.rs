@@ -34,6 +34,7 @@ mod pins;
 mod pools;
 mod reactions;
 mod reviews;
+mod routing;
 mod search;
 mod tasks;
 mod terminal;
@@ -175,6 +176,10 @@ fn things() -> OpenApiRouter<App> {
         .routes(routes!(webhooks::create, webhooks::list))
         .routes(routes!(webhooks::delete))
         .routes(routes!(webhooks::post))
+        .routes(routes!(routing::say, routing::history))
+        .routes(routes!(routing::say_aloud))
+        .routes(routes!(routing::clients))
+        .routes(routes!(routing::get))
 }
 
 fn worker_pools() -> OpenApiRouter<App> {

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use folkmoot_core::ids::MemberId;
 use folkmoot_core::{Actor, Refusal};
 use folkmoot_doors::{Ask, Session, Step, Ticket};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -24,7 +25,7 @@ use super::frame;
 use crate::app::App;
 use crate::auth::Identity;
 use crate::hub::{Job, Respond, Work, readings};
-use crate::login;
+use crate::{login, router};
 
 /// The socket is read into one buffer per thread; a connection keeps only what is left of an unfinished frame.
 const READ_BYTES: usize = 64 * 1024;
@@ -266,6 +267,11 @@ impl Driver {
                 readings::look(&self.app, &self.connection, actor, look, ticket);
             }
             Ask::Pool(said) => self.app.pools().hear(&self.app, &self.connection, *said),
+            Ask::Enlist(enlistment) => {
+                let outcome = router::clients::enlist(&self.app, &self.connection, *enlistment, ticket).await;
+                self.finish_login(outcome);
+            }
+            Ask::Answer { route, said } => router::clients::answer(&self.app, &self.connection, route, said),
             Ask::Resume { positions } => {
                 let Some(actor) = self.actor() else { return };
                 readings::resume(&self.app, &self.connection, actor, positions, &ticket).await;
@@ -290,6 +296,10 @@ impl Driver {
             Ok(identity) => self.app.attach(Arc::clone(&self.connection), identity, ticket).await,
             Err(refusal) => Err(refusal),
         };
+        self.finish_login(outcome);
+    }
+
+    fn finish_login(&mut self, outcome: Result<MemberId, Refusal>) {
         for step in self.session.on_login(outcome, self.app.now()) {
             self.do_now(step);
         }

@@ -67,7 +67,7 @@ fn switching(accept: &str) -> Response<Body> {
     response
 }
 
-fn refuse(status: StatusCode, sentence: &'static str) -> Response<Body> {
+pub fn refuse(status: StatusCode, sentence: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::from(sentence));
     *response.status_mut() = status;
     if status == StatusCode::UPGRADE_REQUIRED {

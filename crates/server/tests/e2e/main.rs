@@ -57,6 +57,9 @@ mod rest_workspaces;
 mod jukebox_agent;
 mod jukebox_browser;
 mod jukebox_listen;
+mod smarthole_door;
+mod smarthole_rejects;
+mod smarthole_routing;
 
 mod snek_calls;
 mod snek_doors;

@@ -225,7 +225,7 @@ pub(super) fn clean_command(program: &str, home: &Path) -> Command {
         .env("HOME", home)
         .env("XDG_CONFIG_HOME", home.join("config"))
         .env("XDG_DATA_HOME", home.join("share"))
-        .env("MOOT_SMARTHOLE__ENABLED", "false")
+        .env("MOOT_SMARTHOLE__LISTEN", "127.0.0.1:0")
         .env("MOOT_SERVER__REGISTRATION", "open")
         .env("MOOT_SERVER__JWT_SECRET", super::token::SECRET);
     command

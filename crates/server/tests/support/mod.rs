@@ -9,6 +9,7 @@ pub mod jukebox;
 pub mod lark;
 pub mod member;
 pub mod rest;
+pub mod smarthole;
 pub mod snek;
 pub mod socket;
 pub mod telegram;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::{Change, ChangeKind};
+use folkmoot_core::route::*;
 use folkmoot_core::{Event, Millis, Record};
 
 use crate::{Store, StoreError};
@@ -263,6 +264,34 @@ impl Hub {
         }
     }
 
+    pub fn route(&mut self) -> Route {
+        let answer = Answer { at: self.now, said: Said::Reject { reason: "not \u{1f} mine".into() } };
+        let attempt = Attempt {
+            client: BOB,
+            name: "notebook".into(),
+            reason: Some("it takes notes".into()),
+            status: AttemptStatus::Rejected,
+            refusal: Some("not mine".into()),
+            at: self.now,
+            due: self.now + 30_000,
+            answers: vec![answer],
+        };
+        Route {
+            id: RouteId(self.id()),
+            workspace: WORKSPACE,
+            speaker: ALICE,
+            text: "buy milk".into(),
+            input: InputMethod::Voice,
+            confidence: Some(0.95),
+            direct: false,
+            source: None,
+            state: RouteState::Waiting,
+            attempts: vec![attempt],
+            created_at: self.now,
+            updated_at: self.now,
+        }
+    }
+
     /// One record of every kind there is.
     pub fn one_of_each(&mut self) -> Vec<Record> {
         let id = self.id();
@@ -355,6 +384,7 @@ impl Hub {
             }
             .into(),
             self.memory(BOB, "default", "answer").into(),
+            self.route().into(),
             self.token("jti").into(),
             workspace.into(),
         ]

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::super::objects::*;
 use super::frame;
 use crate::door::View;
+use crate::smarthole::objects::RouteObject;
 
 /// The frame for an event; none for what only the hub itself needs to know.
 pub fn event(event: &Event, view: View<'_>) -> Option<String> {
@@ -38,7 +39,9 @@ pub fn event(event: &Event, view: View<'_>) -> Option<String> {
             frame("task.assigned", json!({ "task": TaskObject::from(task), "message": message }), view)
         }
         Event::CallSignal { signal, .. } => call_signal(signal, view),
-        Event::ConnectionReplaced(_)
+        // An agent of the hub is handed a sentence as a direct message.
+        Event::Handed { .. }
+        | Event::ConnectionReplaced(_)
         | Event::Connected { .. }
         | Event::Disconnected { .. }
         | Event::DaemonRegistered { .. } => return None,
@@ -219,6 +222,7 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         Record::Member(member) if member.removed => member_gone(member, view),
         Record::Member(member) => frame("member.update", MemberObject::new(member, view.state), view),
         Record::Workspace(workspace) => frame("workspace.changed", WorkspaceObject::from(workspace), view),
+        Record::Route(route) => frame("route.update", RouteObject::from(route), view),
         Record::Draft(_)
         | Record::Call(_)
         | Record::Webhook(_)

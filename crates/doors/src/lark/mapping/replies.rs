@@ -70,7 +70,8 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::Webhook(_)
         | Reply::Token(_)
         | Reply::Lease { .. }
-        | Reply::PoolLink(_) => return None,
+        | Reply::PoolLink(_)
+        | Reply::Route(_) => return None,
     })
 }
 

@@ -33,6 +33,7 @@ pub fn event(event: &Event, dialect: Dialect, view: View<'_>) -> Option<String> 
         | Event::Woken(_)
         | Event::TaskAssigned { .. }
         | Event::CallSignal { .. }
+        | Event::Handed { .. }
         | Event::ConnectionReplaced(_)
         | Event::Connected { .. }
         | Event::Disconnected { .. }

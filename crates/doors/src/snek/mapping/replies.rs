@@ -101,7 +101,8 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::Webhook(_)
         | Reply::Token(_)
         | Reply::Lease { .. }
-        | Reply::PoolLink(_) => Value::Bool(true),
+        | Reply::PoolLink(_)
+        | Reply::Route(_) => Value::Bool(true),
     }
 }
 

@@ -69,6 +69,14 @@ impl Drop for Part {
     }
 }
 
+impl Received {
+    /// Its name and its bytes, for whoever needs it once; nothing of it stays on disk.
+    pub async fn into_memory(self) -> Result<(String, Bytes), ApiError> {
+        let bytes = tokio::fs::read(self.part.path()).await.map_err(|error| not_stored(&error))?;
+        Ok((self.filename, bytes.into()))
+    }
+}
+
 pub fn is_multipart(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     content_type.trim_start().to_ascii_lowercase().starts_with("multipart/form-data")
