@@ -15,6 +15,8 @@ use serde_json::{Map, Value};
 use crate::error::BotError;
 use crate::workers::Workers;
 
+/// The name of the file, unless the operator chooses another.
+pub const FILE: &str = "bot.db";
 /// The file does not grow beyond this many pages of 4096 bytes: 256 MB.
 const MOST_PAGES: u32 = 65_536;
 const MOST_ROW_BYTES: usize = 64 << 10;

@@ -48,7 +48,7 @@ impl Bot {
     /// The bot's SQLite file: the one that was named, else `bot.db` in the data folder.
     pub fn database_path(&self, data_dir: PathBuf) -> PathBuf {
         if self.database.is_empty() {
-            return data_dir.join("bot.db");
+            return data_dir.join(folkmoot_bot::store::FILE);
         }
         paths::expand_home(&self.database, &Environment::of_process())
     }

@@ -13,6 +13,8 @@ mod chopsticks_connect;
 mod chopsticks_requests;
 mod chopsticks_sessions;
 
+mod bot_hub;
+
 mod lark_agents;
 mod lark_approvals;
 mod lark_bad_input;

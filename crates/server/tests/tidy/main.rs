@@ -132,4 +132,5 @@ fn the_openapi_file_is_current() {
 #[test]
 fn a_backup_holds_every_database_of_the_data_folder() {
     assert!(folkmoot_store::BESIDE.contains(&folkmoot_telegram::journal::FILE));
+    assert!(folkmoot_store::BESIDE.contains(&folkmoot_bot::store::FILE));
 }

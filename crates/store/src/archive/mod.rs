@@ -18,8 +18,8 @@ pub use restore::restore;
 
 const FILES: &str = "files";
 const SECRET: &str = "secret.key";
-/// Databases that parts of the hub keep for themselves, such as the journal of the Telegram bridge.
-pub const BESIDE: [&str; 1] = ["telegram.db"];
+/// Databases that others keep beside the hub's: the journal of the Telegram bridge, the bot's memory.
+pub const BESIDE: [&str; 2] = ["telegram.db", "bot.db"];
 
 /// Makes an error of something that went wrong with a file.
 fn with_file<E: std::fmt::Display>(what: &str, path: &Path) -> impl FnOnce(E) -> StoreError {

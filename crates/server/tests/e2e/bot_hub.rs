@@ -1,0 +1,80 @@
+//! `moot bot` on our own hub: a member like any other, through Snek and through Lark, among people on Lark.
+
+use crate::support::bot::Bot;
+use crate::support::{eventually, start, text};
+
+async fn answered(protocol: &str) {
+    let (hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&codebot]).await;
+    let mut bot = Bot::start(&hub, &codebot, protocol).await;
+    let mut lark = alice.lark().await;
+    bot.will_say("hello, alice");
+    lark.say(&general, "hello @codebot").await;
+    lark.expect_where("message.new", |data| data["sender_name"] == "codebot").await;
+    let path = format!("/v1/channels/{general}/messages");
+    let stored = eventually("the answer", async || {
+        let messages = alice.rest.get(&path).await.ok();
+        let newest = messages.as_array()?.first()?.clone();
+        (newest["content"] == "hello, alice").then_some(messages)
+    })
+    .await;
+    assert_eq!(stored.as_array().unwrap().len(), 2, "a streamed answer is one message: {stored}");
+    assert_eq!(text(&stored[0], "sender_id"), codebot.id);
+    let status = bot.status().await;
+    assert_eq!((status["state"].as_str(), status["username"].as_str()), (Some("RUNNING"), Some("codebot")));
+    assert_eq!(bot.stop().await.code(), Some(0), "{}", bot.log());
+    let log = bot.log();
+    assert!(!log.contains("hello") && !log.contains(&codebot.token) && !log.contains("sk-do-not"), "{log}");
+    assert!(log.contains("SHUTTING_DOWN"), "{log}");
+}
+
+#[tokio::test]
+async fn a_mention_on_lark_is_answered_by_a_bot_on_snek() {
+    answered("snek").await;
+}
+
+#[tokio::test]
+async fn a_mention_on_lark_is_answered_by_a_bot_on_lark() {
+    answered("lark").await;
+}
+
+#[tokio::test]
+async fn a_direct_message_is_answered_without_a_mention() {
+    let (hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let bot = Bot::start(&hub, &codebot, "snek").await;
+    let direct = alice.direct(&[&codebot]).await;
+    let mut lark = alice.lark().await;
+    bot.will_say("in private");
+    lark.say(&direct, "hello").await;
+    lark.expect_where("message.new", |data| data["sender_name"] == "codebot").await;
+}
+
+#[tokio::test]
+async fn a_bot_survives_a_restart_of_the_hub() {
+    let (mut hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&codebot]).await;
+    let bot = Bot::start(&hub, &codebot, "snek").await;
+    hub.kill();
+    hub.restart().await;
+    eventually("a second login", async || {
+        let status = bot.status().await;
+        (status["counters"]["connections"] == 2 && status["state"] == "RUNNING").then_some(())
+    })
+    .await;
+    let mut lark = alice.lark().await;
+    lark.say(&general, "ping").await;
+    lark.expect_where("message.new", |data| data["content"] == "pong").await;
+}
+
+#[tokio::test]
+async fn a_wrong_password_ends_the_bot_with_a_sentence_and_a_hint() {
+    let (hub, alice) = start().await;
+    alice.add_agent("codebot").await;
+    let mut bot = Bot::spawn(&hub, "codebot", "wrong", "snek").await;
+    assert_eq!(bot.end().await.code(), Some(1));
+    let log = bot.log();
+    assert!(log.contains("the login was refused") && log.contains("hint:") && log.contains("bot.password"), "{log}");
+}
