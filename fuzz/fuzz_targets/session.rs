@@ -20,7 +20,7 @@ use support::World;
 
 // The hub without sockets that the door's own tests use, though not all of it. It checks every frame.
 #[allow(dead_code)]
-#[path = "../../crates/doors/src/testing/hall.rs"]
+#[path = "../../crates/doors/tests/support/hall.rs"]
 mod hall;
 #[path = "../../crates/core/tests/support/mod.rs"]
 mod support;

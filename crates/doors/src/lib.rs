@@ -11,6 +11,7 @@ pub mod look;
 pub mod smarthole;
 pub mod snek;
 #[cfg(test)]
+#[path = "../tests/support/mod.rs"]
 mod testing;
 
 pub use door::{Ask, Enlistment, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
