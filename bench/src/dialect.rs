@@ -7,6 +7,10 @@ use anyhow::{Result, bail};
 pub enum Dialect {
     /// The hub: Lark over `/ws`.
     Lark,
+    /// The hub: Snek over `/rpc.ws`, messages to a channel.
+    Snek,
+    /// The same, but each message is a call that is answered and reaches nobody else.
+    SnekCalls,
     /// The bare server of this bench.
     Bare,
     /// socket.io 4 over its WebSocket transport.
@@ -41,13 +45,18 @@ impl Dialect {
     pub fn name(self) -> &'static str {
         match self {
             Self::Lark => "lark",
+            Self::Snek => "snek",
+            Self::SnekCalls => "snek-calls",
             Self::Bare => "bare",
             Self::SocketIo => "socketio",
         }
     }
 
     pub fn from_name(name: &str) -> Result<Self> {
-        match [Self::Lark, Self::Bare, Self::SocketIo].into_iter().find(|d| d.name() == name) {
+        match [Self::Lark, Self::Snek, Self::SnekCalls, Self::Bare, Self::SocketIo]
+            .into_iter()
+            .find(|d| d.name() == name)
+        {
             Some(dialect) => Ok(dialect),
             None => bail!("`{name}` is no dialect of the load generator"),
         }
@@ -56,6 +65,7 @@ impl Dialect {
     pub fn upgrade_request(self, address: &str) -> String {
         let path = match self {
             Self::Lark => "/ws",
+            Self::Snek | Self::SnekCalls => "/rpc.ws",
             Self::Bare => "/",
             Self::SocketIo => "/socket.io/?EIO=4&transport=websocket",
         };
@@ -69,6 +79,8 @@ impl Dialect {
     pub fn opening(self, token: &str, room: &str) -> Option<String> {
         match self {
             Self::Lark => Some(format!(r#"{{"v":1,"type":"auth.login","ts":0,"data":{{"token":"{token}"}}}}"#)),
+            // The token is the pair of name and key, as JSON.
+            Self::Snek | Self::SnekCalls => Some(format!(r#"{{"method":"login","args":{token},"callId":"login"}}"#)),
             Self::Bare => Some(room.to_owned()),
             Self::SocketIo => None,
         }
@@ -86,14 +98,16 @@ impl Dialect {
         b"3"
     }
 
-    /// Only the hub and the peer acknowledge; the bare server just writes.
+    /// Only the hub and the peer acknowledge; the bare server just writes, and a call's answer is its delivery.
     pub fn acknowledges(self) -> bool {
-        self != Self::Bare
+        !matches!(self, Self::Bare | Self::SnekCalls)
     }
 
     pub fn meaning(self, payload: &[u8]) -> Meaning {
         match self {
             Self::Lark => lark_meaning(payload),
+            Self::Snek => snek_meaning(payload, Meaning::Ack),
+            Self::SnekCalls => snek_meaning(payload, Meaning::Delivery),
             Self::Bare if payload == BARE_READY => Meaning::Ready,
             Self::Bare => Meaning::Delivery,
             Self::SocketIo => socket_io_meaning(payload),
@@ -124,6 +138,22 @@ pub fn lark_type(payload: &[u8]) -> &[u8] {
     let value = &payload[at + KEY.len()..];
     let end = value.iter().position(|&byte| byte == b'"').unwrap_or(value.len());
     &value[..end]
+}
+
+/// An answer is what the load generator takes answers for, unless it is a refusal or the one to the login.
+fn snek_meaning(payload: &[u8], answer: Meaning) -> Meaning {
+    let says = |text: &[u8]| payload.windows(text.len()).any(|window| window == text);
+    if payload.starts_with(br#"{"event":"message""#) {
+        Meaning::Delivery
+    } else if !payload.starts_with(br#"{"callId":"#) {
+        Meaning::Other
+    } else if says(br#""success":false"#) {
+        Meaning::Refusal
+    } else if payload.starts_with(br#"{"callId":"login""#) {
+        Meaning::Ready
+    } else {
+        answer
+    }
 }
 
 fn socket_io_meaning(payload: &[u8]) -> Meaning {
@@ -166,6 +196,12 @@ impl MessageMaker {
         let Self { content, run, count, .. } = self;
         match self.dialect {
             Dialect::SocketIo => format!(r#"421["send","{room}","{content}"]"#),
+            Dialect::Snek => format!(
+                r#"{{"method":"send_message","args":["{room}","{content}",true],"kwargs":{{}},"callId":"{count:016x}"}}"#
+            ),
+            Dialect::SnekCalls => {
+                format!(r#"{{"method":"echo","args":["{content}"],"kwargs":{{}},"callId":"{count:016x}"}}"#)
+            }
             Dialect::Lark | Dialect::Bare => format!(
                 r#"{{"v":1,"id":"{run:08x}-0000-4000-8000-{count:012x}","type":"message.send","ts":0,"data":{{"channel_id":"{room}","content":"{content}"}}}}"#
             ),
@@ -190,6 +226,19 @@ mod tests {
         assert_eq!(Dialect::Lark.meaning(br#"{"type":"auth.fail"}"#), Meaning::Refusal);
         assert_eq!(Dialect::Lark.meaning(br#"{"type":"error"}"#), Meaning::Refusal);
         assert_eq!(Dialect::Lark.meaning(b"{}"), Meaning::Other);
+    }
+
+    #[test]
+    fn snek_answers_are_acknowledgements_or_what_was_called_for() {
+        let frames: [(&[u8], Meaning, Meaning); 4] = [
+            (br#"{"callId":"login","success":true,"data":{}}"#, Meaning::Ready, Meaning::Ready),
+            (br#"{"callId":"01","success":true,"data":[]}"#, Meaning::Ack, Meaning::Delivery),
+            (br#"{"callId":"01","success":false,"data":{}}"#, Meaning::Refusal, Meaning::Refusal),
+            (br#"{"event":"message","message":"x"}"#, Meaning::Delivery, Meaning::Delivery),
+        ];
+        for (frame, talking, calling) in frames {
+            assert_eq!((Dialect::Snek.meaning(frame), Dialect::SnekCalls.meaning(frame)), (talking, calling));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod fanout;
 mod growth;
 mod idle;
 mod rooms;
+mod snek;
 mod startup;
 mod storm;
 
@@ -38,11 +39,12 @@ pub struct Suite {
 pub type Scenario = fn(&mut Suite) -> Result<()>;
 
 /// In the order they run; the names are those of `--only`.
-pub const ALL: [(&str, Scenario); 8] = [
+pub const ALL: [(&str, Scenario); 9] = [
     ("fanout", fanout::run),
     ("rooms", rooms::run),
     ("durable", durable::run),
     ("storm", storm::run),
+    ("snek", snek::run),
     ("idle", idle::run),
     ("agents", agents::run),
     ("startup", startup::run),
@@ -109,7 +111,12 @@ pub struct Target {
 impl Target {
     /// The hub is held by the scenario, which still talks REST to it.
     pub fn hub(hub: &Hub) -> Result<Self> {
-        let load = LoadProcess::start(Dialect::Lark, hub.address, hub.pid())?;
+        Self::hub_by(Dialect::Lark, hub)
+    }
+
+    /// The hub through another door.
+    pub fn hub_by(dialect: Dialect, hub: &Hub) -> Result<Self> {
+        let load = LoadProcess::start(dialect, hub.address, hub.pid())?;
         Ok(Self { load, pid: hub.pid(), _server: None })
     }
 
