@@ -31,15 +31,12 @@ fn calls(suite: &mut Suite, hub: &mut Hub, owner: &Owner) -> Result<()> {
     target.load.settle(500)?;
     let bytes = delivery_bytes(&mut target)?;
     let mut bare = Target::bare(bytes, false)?;
-    let mut coalescing = Target::bare(bytes, true)?;
-    for target in [&mut bare, &mut coalescing] {
-        target.load.open(anonymous(CONNECTIONS, 1, CONTENT_BYTES))?;
-    }
+    bare.load.open(anonymous(CONNECTIONS, 1, CONTENT_BYTES))?;
     let each =
         |in_flight| Drive { pace: Pace::InFlight(in_flight), seconds: suite.seconds(3.0), messages: None, rooms: None };
     let (one, many) = (each(1), each(CALLS_IN_FLIGHT));
     let single = interleave(&mut [&mut target, &mut bare], suite.repetitions(), &one)?;
-    let crowd = interleave(&mut [&mut target, &mut coalescing], suite.repetitions(), &many)?;
+    let crowd = interleave(&mut [&mut target, &mut bare], suite.repetitions(), &many)?;
     let answered: u64 = crowd[0].iter().map(|report| report.delivered).sum();
     suite.note(format!("Snek calls: {CONNECTIONS} connections, answers of {bytes} bytes; {answered} calls with {CALLS_IN_FLIGHT} in flight each, all answered"));
     let row = |what: &str, reports: &[Vec<Report>]| {
