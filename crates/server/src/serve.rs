@@ -103,6 +103,7 @@ impl Hub {
         let thread = self.thread;
         let finish = async {
             let _ = serving.await;
+            router::listener::closed(&self.app).await;
             if let Some(bridge) = bridge {
                 let _ = bridge.await;
             }

@@ -165,6 +165,12 @@ impl Hub {
         self.read(answer).await
     }
 
+    /// Uploads one file as the part `file` of a form.
+    pub async fn upload(&self, path: &str, name: String, bytes: Vec<u8>) -> anyhow::Result<Value> {
+        let form = reqwest::multipart::Form::new().part("file", reqwest::multipart::Part::bytes(bytes).file_name(name));
+        self.read(self.request(Method::POST, self.url(path)?).multipart(form).send().await).await
+    }
+
     fn request(&self, method: Method, url: Url) -> reqwest::RequestBuilder {
         let request = self.http.request(method, url).timeout(Duration::from_secs(60));
         match &self.token {

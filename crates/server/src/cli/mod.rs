@@ -14,6 +14,7 @@ mod client;
 mod completions;
 mod config;
 mod doctor;
+mod echo;
 mod engines;
 mod fault;
 mod login;
@@ -26,6 +27,7 @@ mod pool_listen;
 mod profile;
 mod prompt;
 mod run;
+mod say;
 mod send;
 mod serve;
 mod tail;
@@ -81,6 +83,11 @@ enum Command {
     Send(send::Args),
     /// Watch a channel live.
     Tail(tail::Args),
+    /// Hand a sentence to whoever should take it, and show who did.
+    Say(say::Args),
+    /// Run a client of the router.
+    #[command(subcommand)]
+    Client(echo::Command),
     /// Give one prompt to an engine and follow it here.
     Run(run::Args),
     /// List the engines, and say which can be used.
@@ -102,7 +109,7 @@ enum Command {
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
-    ("Use a hub", &["login", "member", "channel", "send", "tail"]),
+    ("Use a hub", &["login", "member", "channel", "send", "tail", "say", "client"]),
     ("Engines", &["run", "engines", "telegram"]),
     ("Pools", &["pool"]),
     ("The bot", &["bot"]),
@@ -128,6 +135,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Member(command) => client::block_on(member::run(&settings, command)),
         Command::Channel(command) => client::block_on(channel::run(&settings, command)),
         Command::Send(args) => client::block_on(send::run(&settings, args)),
+        Command::Say(args) => client::block_on(say::run(&settings, args)),
+        Command::Client(command) => client::block_on(echo::run(command)),
         Command::Tail(args) => client::block_on(tail::run(&settings, args)),
         Command::Run(args) => run::run(&settings, args),
         Command::Telegram(args) => telegram::run(&settings, args),

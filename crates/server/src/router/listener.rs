@@ -9,6 +9,7 @@ use axum::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use folkmoot_doors::Protocol;
 use folkmoot_doors::smarthole::SmartHole;
+use folkmoot_doors::smarthole::wire::MAX_CONNECTIONS;
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
@@ -55,6 +56,11 @@ pub async fn open(app: &App) -> anyhow::Result<()> {
     };
     *app.router().listening.lock() = listening;
     Ok(())
+}
+
+/// Waits until every connection has said goodbye.
+pub async fn closed(app: &App) {
+    let _ = app.router().places.acquire_many(MAX_CONNECTIONS as u32).await;
 }
 
 pub fn listening(app: &App) -> Listening {

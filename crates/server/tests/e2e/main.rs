@@ -62,6 +62,7 @@ mod jukebox_listen;
 mod smarthole_door;
 mod smarthole_rejects;
 mod smarthole_routing;
+mod smarthole_terminal;
 
 mod snek_calls;
 mod snek_doors;
