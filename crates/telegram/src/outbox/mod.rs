@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use self::scheduler::{Answer, Call, Report, Scheduler};
 use crate::api::{ApiError, Bot, ChatId, MessageId};
-use crate::journal::{Journal, JournalError, Order, Orders, SlipId};
+use crate::journal::{Journal, JournalError, Order, Orders, SlipId, SlipState};
 
 /// The pause before the journal is tried again when it cannot be written.
 const JOURNAL_PAUSE: Duration = Duration::from_secs(1);
@@ -173,8 +173,28 @@ impl Driver {
     }
 
     async fn order(&mut self, order: Order) {
-        let reports = self.scheduler.order(order, self.now());
-        self.store(reports).await;
+        if let Some(order) = self.current(order).await {
+            let reports = self.scheduler.order(order, self.now());
+            self.store(reports).await;
+        }
+    }
+
+    /// What an order means by now. It tells how things were at its commit; a message may have arrived since, or its order
+    /// may have been taken up from the journal at the start. Everything this task knows is stored before it goes on, so
+    /// the journal has the last word.
+    async fn current(&self, order: Order) -> Option<Order> {
+        let id = match &order {
+            Order::Show { .. } => return Some(order),
+            Order::Post(slip) | Order::Revise(slip) | Order::Remove(slip) => slip.id,
+        };
+        let Ok(stored) = self.journal.transact(move |rows| rows.slip(id)).await else { return Some(order) };
+        let slip = stored?;
+        match slip.state {
+            SlipState::Waiting if !self.scheduler.knows(id) => Some(Order::Post(slip)),
+            SlipState::Waiting | SlipState::Changed => Some(Order::Revise(slip)),
+            SlipState::Leaving => Some(Order::Remove(slip)),
+            SlipState::Settled | SlipState::Gone | SlipState::Failed => None,
+        }
     }
 
     async fn finished(&mut self, finished: Result<(Call, Result<Answer, ApiError>), tokio::task::JoinError>) {

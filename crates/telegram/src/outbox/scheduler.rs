@@ -152,6 +152,10 @@ impl Scheduler {
         self.settle(id)
     }
 
+    pub fn knows(&self, slip: SlipId) -> bool {
+        self.chats.contains_key(&slip)
+    }
+
     /// Takes up what is wanted.
     pub fn order(&mut self, order: Order, now: Moment) -> Vec<Report> {
         match order {
@@ -294,6 +298,7 @@ impl Scheduler {
 
     fn revise(&mut self, slip: Slip, now: Moment) {
         match self.item(slip.id) {
+            Some(item) if item.slip().revision == slip.revision => {}
             Some(item) => item.revise(slip.content, slip.revision, now),
             None => self.put(Item::new(slip, now)),
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::api::{Bot, Button, ChatId, Entity, EntityKind, Keyboard, MessageId};
+use crate::api::{Bot, Button, ChatId, Entity, EntityKind, Keyboard, MessageId, SendMessage};
 use crate::fake_api::{FakeApi, Fault, TOKEN};
 use crate::journal::{Content, Draft, Journal, Kind, Slip, SlipId, SlipState};
 use crate::outbox::{Outbox, Outcome, Outcomes};
@@ -296,4 +296,25 @@ async fn many_chats_at_once_keep_to_the_overall_limit_as_the_server_counts_it() 
     }
     rig.drained().await;
     assert_eq!(rig.api.with(|world| world.pace.exceeded), 0);
+}
+
+#[tokio::test]
+async fn orders_that_are_older_than_what_is_known_change_nothing() {
+    let api = FakeApi::start().await;
+    api.with(|world| world.add_private(PERSON).id);
+    let folder = tempfile::tempdir().expect("a folder");
+    let bot = Bot::new(&api.base(), TOKEN).expect("a bot");
+    let (journal, orders) = Journal::open(folder.path()).expect("a journal");
+    // One that waits, and one that has arrived since its orders were given; both orders are still in the queue.
+    journal.transact(|rows| rows.post(&answer("once"))).await.unwrap();
+    let sent = bot.send_message(&SendMessage::new(ChatId(PERSON), "first words", &[])).await.unwrap();
+    let slip = journal.transact(|rows| rows.post(&answer("first words"))).await.unwrap();
+    journal.transact(move |rows| rows.revise(slip, &says("last words"))).await.unwrap();
+    journal.transact(move |rows| rows.slip_arrived(slip, sent.message_id, 0)).await.unwrap();
+    let (outbox, outcomes) = Outbox::start(bot, journal.clone(), orders, Duration::ZERO).await.expect("an outbox");
+    let rig = Rig { api, folder, journal, outbox, outcomes };
+    rig.post(answer("afterwards")).await;
+    rig.api.wait_shown(PERSON, "the last one", |message| message.text == "afterwards").await;
+    rig.drained().await;
+    assert_eq!(rig.texts(PERSON), ["last words", "once", "afterwards"]);
 }
