@@ -86,3 +86,4 @@ mod telegram_commands;
 mod telegram_life;
 mod telegram_runs;
 mod telegram_soak;
+mod telegram_start;

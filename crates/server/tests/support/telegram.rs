@@ -137,6 +137,28 @@ impl Setup {
     }
 }
 
+/// `moot telegram setup` with these words, the token on its standard input; its exit code and what it said.
+pub async fn walk_through_setup(home: &Path, api: &FakeApi, token: &str, words: &[&str]) -> (Option<i32>, String) {
+    use std::io::Write;
+    let mut command = clean_command(BINARY, home);
+    command.args(["telegram", "setup", "--token-stdin"]).args(words).env("MOOT_TELEGRAM__API_BASE", api.base());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    child.stdin.take().expect("piped").write_all(token.as_bytes()).expect("it reads");
+    let log = Arc::new(Mutex::new(String::new()));
+    let readers = [
+        collect(child.stdout.take().expect("piped"), log.clone()),
+        collect(child.stderr.take().expect("piped"), log.clone()),
+    ];
+    let status = wait_for_end(&mut child, Duration::from_secs(20)).await;
+    if status.is_none() {
+        let _ = child.kill();
+    }
+    readers.into_iter().for_each(|reader| reader.join().expect("a reader"));
+    let log = log.lock().expect("log").clone();
+    (status.and_then(|status| status.code()), log)
+}
+
 /// A running bridge.
 pub struct Bridge {
     pub api: FakeApi,

@@ -68,7 +68,7 @@ pub async fn run(bridge: &mut Bridge, call: Call) -> Answer {
 
 fn help(shared: &Shared) -> String {
     let engines: Vec<String> = shared.settings.engines.iter().map(|engine| format!("/{engine}")).collect();
-    let commands: Vec<String> = COMMANDS.iter().map(|(name, about)| format!("/{name} {about}")).collect();
+    let commands: Vec<String> = COMMANDS.iter().map(|(name, about)| format!("/{name}: {about}")).collect();
     format!(
         "Send a message to begin a thread with {}. Reply to an answer to go on with its thread.\n\n\
          Begin with {} to choose another engine, with /PROJECT or @BRANCH to choose where it works.\n\n{}",
