@@ -64,6 +64,12 @@ async fn attempt(shared: &Shared, prompt: &Prompt) -> Result<Prepared, Refusal> 
     }
     let text = gathered.complete(&place.directives.prompt);
     let thread = thread(shared, prompt, &remembered, &place).await.map_err(|error| error.to_string())?;
+    let begins = thread.resume.is_none() && thread.after.is_none();
+    if text.trim().is_empty() && begins {
+        // A tap on the menu sends the bare word.
+        let word = plan.pieces.first().map_or("", |piece| piece.text.trim());
+        return Ok(Prepared::Say(format!("say what to do in the same message: `{word} fix the test`")));
+    }
     let engine =
         engines::find(thread.engine.as_str()).ok_or_else(|| format!("there is no engine `{}`", thread.engine))?;
     let Thread { resume, after, model, reasoning, .. } = thread;

@@ -113,6 +113,19 @@ async fn after_a_crash_the_orphaned_message_is_finalised_and_queued_prompts_run(
 }
 
 #[tokio::test]
+async fn something_forwarded_is_still_kept_after_a_crash() {
+    let mut bridge = Bridge::start().await;
+    let forward = serde_json::json!({"text": "their words", "forward_origin": {"type": "hidden_user"}});
+    bridge.api.say_more(ANN, ANN, forward);
+    bridge.wait_text(ANN, "kept for your next message").await;
+    bridge.kill();
+    bridge.restart().await;
+    bridge.api.say(ANN, ANN, "what is this?");
+    let last = bridge.wait_text(ANN, "done").await;
+    assert!(last.text.contains("what is this?") && last.text.contains("their words"), "{}", last.text);
+}
+
+#[tokio::test]
 async fn a_second_bridge_of_the_same_bot_is_refused_with_the_remedy() {
     let bridge = Bridge::start().await;
     let (code, words) = bridge.second().await;

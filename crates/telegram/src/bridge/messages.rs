@@ -242,7 +242,7 @@ impl Bridge {
     }
 
     /// A prompt has all its pieces: off it goes, unless nobody said yet what to do.
-    async fn complete(&mut self, sender: Sender, prompt: Prompt) -> Result<(), JournalError> {
+    pub(super) async fn complete(&mut self, sender: Sender, prompt: Prompt) -> Result<(), JournalError> {
         let plan = Plan::of(&prompt);
         let own = plan.pieces.iter().any(|piece| !piece.forwarded);
         if own || piece::says_something(&plan.pieces) {

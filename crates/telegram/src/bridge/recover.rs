@@ -7,6 +7,7 @@ use folkmoot_engines::engines;
 use super::{Bridge, Spot};
 use crate::api::Keyboard;
 use crate::cards;
+use crate::joining::Sender;
 use crate::journal::{Content, JournalError, Kind, Prompt, PromptId, PromptState, Rows};
 use crate::plan::Plan;
 use crate::show;
@@ -34,12 +35,23 @@ impl Bridge {
         let stopped: HashMap<PromptId, Plan> = open.iter().map(|prompt| (prompt.id, Plan::of(prompt))).collect();
         for prompt in open {
             match prompt.state {
-                PromptState::Gathering => self.take_up(prompt),
+                PromptState::Gathering => self.gather_again(prompt).await?,
                 PromptState::Queued => self.queue_again(prompt, &stopped).await,
                 PromptState::Running | PromptState::Done => {}
             }
         }
         Ok(())
+    }
+
+    /// A prompt whose window had not ended; whatever else belongs to it comes as it would have.
+    async fn gather_again(&mut self, prompt: Prompt) -> Result<(), JournalError> {
+        match prompt.sender {
+            Some(user) => self.complete(Sender { chat: prompt.chat, topic: prompt.topic, user }, prompt).await,
+            None => {
+                self.take_up(prompt);
+                Ok(())
+            }
+        }
     }
 
     /// A prompt that was stored in its turn, and whose turn has not come.
