@@ -26,24 +26,29 @@ pub enum NoAgent {
 
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
-    agents: HashMap<Arc<str>, Candidate>,
+    agents: HashMap<Arc<str>, Seat>,
+    /// By seat, so that looking at everybody in a guild costs no look-up each.
+    candidates: Vec<Candidate>,
+    empty_seats: Vec<Seat>,
     guilds: HashMap<Arc<str>, Guild>,
 }
 
+type Seat = usize;
+
 #[derive(Clone, Debug, Default)]
 struct Guild {
-    members: BTreeSet<Arc<str>>,
+    members: BTreeMap<Arc<str>, Seat>,
     /// Who was given a place last; the search begins behind it.
     last: Option<Arc<str>>,
 }
 
 impl Roster {
     pub fn get(&self, agent: &str) -> Option<&Candidate> {
-        self.agents.get(agent)
+        self.agents.get(agent).map(|seat| &self.candidates[*seat])
     }
 
     pub fn get_mut(&mut self, agent: &str) -> Option<&mut Candidate> {
-        self.agents.get_mut(agent)
+        self.agents.get(agent).map(|seat| &mut self.candidates[*seat])
     }
 
     pub fn len(&self) -> usize {
@@ -56,31 +61,43 @@ impl Roster {
 
     /// An agent is there, or says again how it is. What is known of its health stays.
     pub fn put(&mut self, agent: &str, ready: bool, guilds: impl IntoIterator<Item = String>) {
-        self.agents.entry(agent.into()).or_default().ready = ready;
+        let seat = match self.agents.get(agent) {
+            Some(seat) => *seat,
+            None => self.take_seat(agent),
+        };
+        self.candidates[seat].ready = ready;
         self.set_guilds(agent, guilds);
+    }
+
+    fn take_seat(&mut self, agent: &str) -> Seat {
+        let seat = self.empty_seats.pop().unwrap_or_else(|| {
+            self.candidates.push(Candidate::default());
+            self.candidates.len() - 1
+        });
+        self.agents.insert(agent.into(), seat);
+        seat
     }
 
     /// The guilds that an agent is in now, instead of those it was in.
     pub fn set_guilds(&mut self, agent: &str, guilds: impl IntoIterator<Item = String>) {
-        let Some((id, candidate)) = self.agents.get_key_value(agent) else { return };
-        let id = Arc::clone(id);
+        let Some((id, seat)) = self.agents.get_key_value(agent) else { return };
+        let (id, seat) = (Arc::clone(id), *seat);
         let new: BTreeSet<Arc<str>> = guilds.into_iter().map(|guild| self.shared(&guild)).collect();
-        if candidate.guilds == new {
+        if self.candidates[seat].guilds == new {
             return;
         }
-        self.leave_guilds(&id);
+        self.leave_guilds(&id, seat);
         for guild in &new {
-            self.guilds.entry(Arc::clone(guild)).or_default().members.insert(Arc::clone(&id));
+            self.guilds.entry(Arc::clone(guild)).or_default().members.insert(Arc::clone(&id), seat);
         }
-        if let Some(candidate) = self.agents.get_mut(&id) {
-            candidate.guilds = new;
-        }
+        self.candidates[seat].guilds = new;
     }
 
     pub fn remove(&mut self, agent: &str) -> Option<Candidate> {
-        let id = Arc::clone(self.agents.get_key_value(agent)?.0);
-        self.leave_guilds(&id);
-        self.agents.remove(&id)
+        let (id, seat) = self.agents.remove_entry(agent)?;
+        self.leave_guilds(&id, seat);
+        self.empty_seats.push(seat);
+        Some(std::mem::take(&mut self.candidates[seat]))
     }
 
     /// The agent that should be given a place in this guild: the healthiest of those that are ready and not busy; among
@@ -89,9 +106,9 @@ impl Roster {
         let known = self.guilds.get(guild).ok_or(NoAgent::InGuild)?;
         let turns = InTurn { members: &known.members, last: known.last.as_deref() };
         let mut best: Option<(&Arc<str>, u32)> = None;
-        for id in turns.iter() {
-            let Some(candidate) = self.agents.get(id).filter(|candidate| candidate.ready) else { continue };
-            if candidate.breaker.look(now) != Verdict::Go || is_busy(id) {
+        for (id, seat) in turns.iter() {
+            let candidate = &self.candidates[*seat];
+            if !candidate.ready || is_busy(id) || candidate.breaker.look(now) != Verdict::Go {
                 continue;
             }
             let score = candidate.health.score(now);
@@ -109,9 +126,8 @@ impl Roster {
         Ok(picked)
     }
 
-    fn leave_guilds(&mut self, agent: &Arc<str>) {
-        let Some(candidate) = self.agents.get(agent) else { return };
-        for id in &candidate.guilds {
+    fn leave_guilds(&mut self, agent: &Arc<str>, seat: Seat) {
+        for id in &self.candidates[seat].guilds {
             let Some(guild) = self.guilds.get_mut(id) else { continue };
             guild.members.remove(agent);
             if guild.members.is_empty() {
@@ -131,12 +147,12 @@ const FULL_SCORE: u32 = 100;
 
 /// The members of a guild in the order of their turns: those behind the last one first, then from the beginning.
 struct InTurn<'a> {
-    members: &'a BTreeSet<Arc<str>>,
+    members: &'a BTreeMap<Arc<str>, Seat>,
     last: Option<&'a str>,
 }
 
 impl<'a> InTurn<'a> {
-    fn iter(&self) -> impl Iterator<Item = &'a Arc<str>> + use<'a> {
+    fn iter(&self) -> impl Iterator<Item = (&'a Arc<str>, &'a Seat)> + use<'a> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let members = self.members;
         let (behind, before) = match self.last {
@@ -150,7 +166,7 @@ impl<'a> InTurn<'a> {
 /// Counts of a roster by what its agents do, for those who watch over it.
 impl Roster {
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Candidate)> {
-        self.agents.iter()
+        self.agents.iter().map(|(id, seat)| (id, &self.candidates[*seat]))
     }
 
     /// All guilds that connected agents are in, with how many are.
