@@ -148,7 +148,7 @@ impl Agent {
             agent_id: self.config.agent_id.clone(),
             bot_user_id: None,
             tag: self.config.tag.clone(),
-            ready: true,
+            ready: self.context.is_ready(),
             guild_ids: self.context.guilds(),
             pool_id: self.config.pool_id.clone(),
             runner_id: self.config.runner_id.clone(),

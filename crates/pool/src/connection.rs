@@ -15,6 +15,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::agent::Agent;
+use crate::link::Standing;
 use crate::wire::{Incoming, Outgoing, Resp};
 
 /// More requests than this are not under way at once; the rest waits in the socket.
@@ -44,7 +45,7 @@ enum Next {
     Frame(Option<Result<Message, tungstenite::Error>>),
     Out(Outgoing),
     Done(Resp),
-    Guilds,
+    Standing,
     Beat,
     Silence,
     Stop,
@@ -88,7 +89,7 @@ struct Connection<'a> {
     outgoing: mpsc::UnboundedReceiver<Outgoing>,
     out: mpsc::UnboundedSender<Outgoing>,
     working: FuturesUnordered<Working>,
-    guilds: watch::Receiver<Vec<String>>,
+    standing: watch::Receiver<Standing>,
     beat: Interval,
     alive_until: Instant,
     refusal: Option<String>,
@@ -105,11 +106,11 @@ impl<'a> Connection<'a> {
         let config = agent.config();
         let mut beat = tokio::time::interval_at(Instant::now() + config.heartbeat, config.heartbeat);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut guilds = agent.context().watch_guilds();
-        guilds.mark_unchanged();
+        let mut standing = agent.context().watch_standing();
+        standing.mark_unchanged();
         let alive_until = Instant::now() + config.silence;
         let working = FuturesUnordered::new();
-        Self { agent, reading, writing, outgoing, out, working, guilds, beat, alive_until, refusal: None }
+        Self { agent, reading, writing, outgoing, out, working, standing, beat, alive_until, refusal: None }
     }
 
     async fn serve(&mut self, mut stop: Pin<&mut impl Future<Output = ()>>) -> End {
@@ -141,7 +142,7 @@ impl<'a> Connection<'a> {
             () = stop => Next::Stop,
             Some(frame) = self.outgoing.recv() => Next::Out(frame),
             Some(resp) = self.working.next() => Next::Done(resp),
-            Ok(()) = self.guilds.changed() => Next::Guilds,
+            Ok(()) = self.standing.changed() => Next::Standing,
             _ = self.beat.tick() => Next::Beat,
             () = tokio::time::sleep_until(self.alive_until) => Next::Silence,
             frame = self.reading.next(), if has_room => Next::Frame(frame),
@@ -154,7 +155,7 @@ impl<'a> Connection<'a> {
             Next::Out(frame) => self.send(frame).await?,
             // Behind what the operation said on its way, so that `released` comes before the answer to `stop`.
             Next::Done(resp) => drop(self.out.send(Outgoing::Resp(resp))),
-            Next::Guilds => self.send(Outgoing::Guilds(self.agent.guilds())).await?,
+            Next::Standing => self.introduce_again().await?,
             Next::Beat => self.heartbeat().await?,
             Next::Silence => return Ok(Some(End::Lost("the controller fell silent".to_owned()))),
             Next::Frame(Some(frame)) => return Ok(self.frame(frame?)),
@@ -186,9 +187,13 @@ impl<'a> Connection<'a> {
         None
     }
 
-    async fn heartbeat(&mut self) -> Result<(), tungstenite::Error> {
+    async fn introduce_again(&mut self) -> Result<(), tungstenite::Error> {
         self.send(Outgoing::Guilds(self.agent.guilds())).await?;
-        self.send(Outgoing::Hello(self.agent.hello())).await?;
+        self.send(Outgoing::Hello(self.agent.hello())).await
+    }
+
+    async fn heartbeat(&mut self) -> Result<(), tungstenite::Error> {
+        self.introduce_again().await?;
         // Success is silence in this protocol; the answer to this is how we know that somebody is there.
         self.writing.send(Message::Ping(Vec::new().into())).await
     }

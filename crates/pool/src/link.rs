@@ -29,8 +29,15 @@ pub struct Context(Arc<Shared>);
 struct Shared {
     agent_id: String,
     runner_id: String,
-    guilds: watch::Sender<Vec<String>>,
+    standing: watch::Sender<Standing>,
     inner: Mutex<Inner>,
+}
+
+/// What the agent says of itself with every heartbeat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub guilds: Vec<String>,
+    pub ready: bool,
 }
 
 #[derive(Default)]
@@ -47,7 +54,7 @@ impl Context {
         Self(Arc::new(Shared {
             agent_id: agent_id.to_owned(),
             runner_id: runner_id.to_owned(),
-            guilds: watch::Sender::new(guilds),
+            standing: watch::Sender::new(Standing { guilds, ready: true }),
             inner: Mutex::default(),
         }))
     }
@@ -57,17 +64,30 @@ impl Context {
     }
 
     pub fn guilds(&self) -> Vec<String> {
-        self.0.guilds.borrow().clone()
+        self.0.standing.borrow().guilds.clone()
     }
 
     /// Replaces the guilds the agent works in and tells the controller at once.
     pub fn set_guilds(&self, mut guilds: Vec<String>) {
         guilds.truncate(MAX_GUILDS);
-        self.0.guilds.send_if_modified(|known| {
-            let changed = *known != guilds;
-            *known = guilds;
-            changed
+        self.change(|standing| standing.guilds = guilds);
+    }
+
+    /// Says whether the agent can take up sessions; it can, unless it says otherwise.
+    pub fn set_ready(&self, ready: bool) {
+        self.change(|standing| standing.ready = ready);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Standing)) {
+        self.0.standing.send_if_modified(|standing| {
+            let before = standing.clone();
+            change(standing);
+            *standing != before
         });
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.0.standing.borrow().ready
     }
 
     pub fn is_connected(&self) -> bool {
@@ -140,8 +160,8 @@ impl Context {
         &self.0.runner_id
     }
 
-    pub(crate) fn watch_guilds(&self) -> watch::Receiver<Vec<String>> {
-        self.0.guilds.subscribe()
+    pub(crate) fn watch_standing(&self) -> watch::Receiver<Standing> {
+        self.0.standing.subscribe()
     }
 
     fn add(&self, session: &Session, owner: Option<&str>, outcome: Result<(), &str>) -> Event {

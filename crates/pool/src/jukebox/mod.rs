@@ -86,10 +86,11 @@ impl Jukebox {
     pub async fn serve(self: Arc<Self>, config: Config, stop: impl Future<Output = ()>) {
         let agent = ops::install(Agent::new(config), &self);
         let context = agent.context();
+        context.set_ready(!self.library().tracks().is_empty());
         tokio::select! {
             () = agent.run(stop) => {}
             () = self.keep_time(&context) => {}
-            () = Arc::clone(&self).keep_looking() => {}
+            () = Arc::clone(&self).keep_looking(&context) => {}
         }
     }
 
@@ -131,14 +132,18 @@ impl Jukebox {
         });
     }
 
-    async fn keep_looking(self: Arc<Self>) {
+    async fn keep_looking(self: Arc<Self>, context: &Context) {
         loop {
             tokio::time::sleep(LOOK_AGAIN).await;
             let known = self.library();
             let folder = self.settings.folder.clone();
             let reading = tokio::task::spawn_blocking(move || Library::read(&folder, Some(&known)));
             match reading.await {
-                Ok(Ok(library)) => *self.library.write() = Arc::new(library),
+                Ok(Ok(library)) => {
+                    // Nobody should be given an agent that has nothing to play.
+                    context.set_ready(!library.tracks().is_empty());
+                    *self.library.write() = Arc::new(library);
+                }
                 // An unplugged disk, for example: what is known stays until it is back.
                 Ok(Err(error)) => tracing::warn!(%error, "the music folder cannot be read"),
                 Err(_) => tracing::error!("reading the music folder was interrupted"),

@@ -383,6 +383,16 @@ async fn an_assistant_without_ears_and_voice_says_what_is_not_configured() {
 }
 
 #[tokio::test]
+async fn a_jukebox_without_music_is_not_ready() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { folder: folder.path().to_owned(), limits: Limits::default(), admin_token: None };
+    let controller = Controller::start().await;
+    let jukebox = Arc::new(Jukebox::open(settings).unwrap());
+    tokio::spawn(jukebox.serve(config(&controller), std::future::pending()));
+    assert_eq!(controller.accept().await.next().await["ready"], false);
+}
+
+#[tokio::test]
 async fn discord_send_names_what_is_missing() {
     let mut stage = start().await;
     for (data, error) in [

@@ -137,8 +137,10 @@ struct Scene {
     paused: bool,
     /// Where the track was …
     position: Millis,
-    /// … at this time of the hub.
+    /// … at this time of the hub …
     at: Millis,
+    /// … give or take this much.
+    doubt: Millis,
     volume: u64,
     preset: String,
     queue: Value,
@@ -156,7 +158,7 @@ impl Scene {
         // Two anchors are the same when they put the beginning of the track at the same time.
         let moved = if self.paused { 0 } else { (self.at - self.position) - (other.at - other.position) };
         let still_paused = self.paused == other.paused && (!self.paused || self.position == other.position);
-        same && still_paused && (self.current.is_null() || moved.abs() < SAME_MOMENT_MS)
+        same && still_paused && (self.current.is_null() || moved.abs() <= SAME_MOMENT_MS.max(self.doubt))
     }
 
     fn text(&self) -> Arc<str> {
@@ -179,7 +181,8 @@ async fn look(app: &App, place: &Place, seen: &Scene) -> Scene {
     let asked_at = app.now();
     let Some(status) = ask(app, &agent, place, "status").await else { return Scene::silence() };
     // Half of the way there and back lies between the agent's moment and ours.
-    let at = asked_at + (app.now() - asked_at) / 2;
+    let doubt = (app.now() - asked_at) / 2;
+    let at = asked_at + doubt;
     let number = |key: &str| status[key].as_u64().unwrap_or(0);
     let source = Some((agent.clone(), number("revision")));
     let queue = if seen.source == source {
@@ -193,6 +196,7 @@ async fn look(app: &App, place: &Place, seen: &Scene) -> Scene {
         paused: status["paused"].as_bool().unwrap_or(false),
         position: Millis::try_from(number("position")).unwrap_or(0),
         at,
+        doubt,
         volume: status["volume"].as_u64().unwrap_or(100),
         preset: status["preset"].as_str().unwrap_or_default().to_owned(),
         queue,
@@ -220,6 +224,8 @@ mod tests {
         assert!(playing(1500, 5500).is_like(&seen));
         assert!(playing(1530, 5500).is_like(&seen), "a little jitter of the line");
         assert!(!playing(1700, 5500).is_like(&seen));
+        let slow = Scene { doubt: 250, ..playing(1700, 5500) };
+        assert!(slow.is_like(&seen), "an answer that took half a second says no better where the track is");
     }
 
     #[test]
