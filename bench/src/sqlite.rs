@@ -1,8 +1,8 @@
-//! Bare SQLite with group commit: how many durable inserts this disk and core allow at best.
+//! Bare SQLite with group commit: how many durable, acknowledged inserts this disk and core allow at best.
 //!
-//! One writer thread on the server's core takes everything that waits, inserts it in one transaction and
-//! commits (WAL, `synchronous=FULL`). One driver thread on the load's core plays all senders, each in a
-//! closed loop. The rows have the size of a stored message, a unique id and one index.
+//! One writer thread on the server's core takes everything that waits, inserts it in one transaction, commits (WAL,
+//! `synchronous=FULL`) and acknowledges each insert to the one who sent it. The senders are tasks on the load's core,
+//! each in a closed loop. The rows have the size of a stored message, a unique id and one index.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use rusqlite::{Connection, params};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use crate::process::{self, LOAD_CORE, SERVER_CORE};
 use crate::stats::Spread;
@@ -21,6 +23,12 @@ pub struct Outcome {
     pub latency: Spread,
 }
 
+/// A row to store, and whom to tell when it is on disk.
+struct Insert {
+    sender: usize,
+    acknowledge: oneshot::Sender<()>,
+}
+
 pub fn version() -> &'static str {
     rusqlite::version()
 }
@@ -30,10 +38,9 @@ pub fn measure(folder: &Path, senders: usize, duration: Duration) -> Result<Outc
     let path = folder.join(format!("bare-{senders}.sqlite"));
     let connection = open(&path)?;
     let (requests, waiting) = channel();
-    let (done, acknowledgements) = channel();
     let outcome = std::thread::scope(|scope| {
-        let writer = scope.spawn(move || write_all(connection, &waiting, &done));
-        let driver = scope.spawn(move || drive(senders, duration, &requests, &acknowledgements));
+        let writer = scope.spawn(move || write_all(connection, &waiting));
+        let driver = scope.spawn(move || drive(senders, duration, &requests));
         let outcome = driver.join().map_err(|_| anyhow!("the driver thread panicked"))?;
         writer.join().map_err(|_| anyhow!("the writer thread panicked"))??;
         outcome
@@ -56,8 +63,8 @@ fn open(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Takes everything that waits, commits it together, says so with one answer.
-fn write_all(mut connection: Connection, waiting: &Receiver<usize>, done: &Sender<Vec<usize>>) -> Result<()> {
+/// Takes everything that waits, commits it together, and tells each sender.
+fn write_all(mut connection: Connection, waiting: &Receiver<Insert>) -> Result<()> {
     process::pin_this_thread(SERVER_CORE)?;
     let body = "x".repeat(TEXT_BYTES);
     let mut count: i64 = 0;
@@ -67,37 +74,49 @@ fn write_all(mut connection: Connection, waiting: &Receiver<usize>, done: &Sende
         let transaction = connection.transaction()?;
         {
             let mut insert = transaction.prepare_cached("insert into message values (?1, ?2, ?3, ?4)")?;
-            for &sender in &batch {
+            for one in &batch {
                 count += 1;
-                insert.execute(params![format!("msg_{count:026}"), sender as i64, count, body])?;
+                insert.execute(params![format!("msg_{count:026}"), one.sender as i64, count, body])?;
             }
         }
         transaction.commit()?;
-        if done.send(batch).is_err() {
-            break;
+        for one in batch {
+            let _ = one.acknowledge.send(());
         }
     }
     Ok(())
 }
 
-fn drive(senders: usize, duration: Duration, requests: &Sender<usize>, done: &Receiver<Vec<usize>>) -> Result<Outcome> {
+fn drive(senders: usize, duration: Duration, requests: &Sender<Insert>) -> Result<Outcome> {
     process::pin_this_thread(LOAD_CORE)?;
     let start = Instant::now();
-    let mut sent_at = vec![start; senders];
-    let mut latencies = Vec::new();
-    for sender in 0..senders {
-        requests.send(sender)?;
-    }
-    while start.elapsed() < duration {
-        for sender in done.recv()? {
-            let now = Instant::now();
-            latencies.push(u64::try_from((now - sent_at[sender]).as_nanos())?);
-            sent_at[sender] = now;
-            requests.send(sender)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+    let mut latencies = runtime.block_on(async {
+        let mut running: JoinSet<_> =
+            (0..senders).map(|sender| send_on(sender, start + duration, requests.clone())).collect();
+        let mut latencies = Vec::new();
+        while let Some(ended) = running.join_next().await {
+            latencies.append(&mut ended??);
         }
-    }
+        anyhow::Ok(latencies)
+    })?;
     let per_second = latencies.len() as f64 / start.elapsed().as_secs_f64();
     Ok(Outcome { per_second, latency: Spread::of_nanos(&mut latencies) })
+}
+
+/// One sender: the next row goes out when the last one is on disk.
+async fn send_on(sender: usize, until: Instant, requests: Sender<Insert>) -> Result<Vec<u64>> {
+    let mut latencies = Vec::new();
+    loop {
+        let sent_at = Instant::now();
+        if sent_at >= until {
+            return Ok(latencies);
+        }
+        let (acknowledge, acknowledged) = oneshot::channel();
+        requests.send(Insert { sender, acknowledge })?;
+        acknowledged.await?;
+        latencies.push(u64::try_from(sent_at.elapsed().as_nanos())?);
+    }
 }
 
 #[cfg(test)]

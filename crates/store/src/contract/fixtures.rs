@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
+use folkmoot_core::pools::{Fence, Lease, Place, PoolLink, SessionKind};
 use folkmoot_core::record::{Change, ChangeKind};
 use folkmoot_core::route::*;
 use folkmoot_core::{Event, Millis, Record};
@@ -341,6 +342,25 @@ impl Hub {
                 note: None,
                 created_at: now,
                 reviewed_at: None,
+            }
+            .into(),
+            Lease {
+                id: LeaseId(id),
+                place: Place { guild: "g".into(), voice_channel: "v".into(), kind: SessionKind::Music },
+                agent: "agent1".into(),
+                fence: 7,
+                owner: Some(ALICE),
+                taken_at: now,
+            }
+            .into(),
+            Fence { id: FenceId(id), last: 7 }.into(),
+            PoolLink {
+                id: PoolLinkId(id),
+                channel: GENERAL,
+                guild: "g".into(),
+                voice_channel: "v".into(),
+                linked_by: ALICE,
+                created_at: now,
             }
             .into(),
             Call {

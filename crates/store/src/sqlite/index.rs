@@ -26,7 +26,7 @@ pub fn catch_up(connection: &Connection, at_most: usize) -> rusqlite::Result<boo
 /// Whether [`catch_up`] would find anything to do; saves an idle hub the transaction.
 pub fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
     const SQL: &str = "SELECT EXISTS (SELECT 1 FROM forgotten) OR EXISTS (SELECT 1 FROM touched) \
-        OR EXISTS (SELECT 1 FROM messages WHERE n > (SELECT value FROM meta WHERE name = 'indexed'))";
+        OR EXISTS (SELECT 1 FROM messages WHERE n > (SELECT min(value) FROM meta WHERE name IN ('indexed', 'placed')))";
     connection.prepare_cached(SQL)?.query_row([], |row| row.get(0))
 }
 
@@ -58,7 +58,11 @@ fn forgotten_channel(connection: &Connection) -> rusqlite::Result<Option<Channel
 
 /// Removes messages and everything filed under their numbers.
 fn clear_messages(connection: &Connection, channel: ChannelId, at_most: usize) -> rusqlite::Result<usize> {
-    const PICK: &str = "SELECT n FROM messages WHERE channel = ?1 LIMIT ?2";
+    const PICK: &str = "SELECT n FROM positions WHERE channel = ?1 \
+        UNION ALL SELECT n FROM messages WHERE n > (SELECT value FROM meta WHERE name = 'placed') AND channel = ?1 \
+        LIMIT ?2";
+    const FORGET_PLACE: &str =
+        "DELETE FROM positions WHERE channel = ?1 AND seq = (SELECT seq FROM messages WHERE n = ?2)";
     const KEEP_HIGHEST: &str =
         "UPDATE meta SET value = max(value, (SELECT max(n) FROM messages)) WHERE name = 'highest'";
     let numbers = numbers(connection, PICK, params![blob(channel.0), limit(at_most)])?;
@@ -69,6 +73,7 @@ fn clear_messages(connection: &Connection, channel: ChannelId, at_most: usize) -
     for n in &numbers {
         take_out(connection, *n)?;
         forget_key(connection, *n)?;
+        connection.prepare_cached(FORGET_PLACE)?.execute(params![blob(channel.0), n])?;
         connection.prepare_cached("DELETE FROM messages WHERE n = ?1")?.execute([n])?;
     }
     Ok(numbers.len())
@@ -154,7 +159,10 @@ pub fn message_count(connection: &Connection) -> rusqlite::Result<u64> {
         + (SELECT count(*) FROM messages WHERE n > (SELECT n FROM mark) AND deleted = 0) \
         - (SELECT count(*) FROM touched t CROSS JOIN messages m ON m.n = t.n \
             WHERE t.n <= (SELECT n FROM mark) AND m.deleted <> 0) \
-        - (SELECT count(*) FROM forgotten f CROSS JOIN messages m ON m.channel = f.channel WHERE m.deleted = 0)";
+        - (SELECT count(*) FROM forgotten f CROSS JOIN positions p ON p.channel = f.channel \
+            CROSS JOIN messages m ON m.n = p.n WHERE m.deleted = 0) \
+        - (SELECT count(*) FROM messages WHERE n > (SELECT value FROM meta WHERE name = 'placed') AND deleted = 0 \
+            AND channel IN (SELECT channel FROM forgotten))";
     connection.prepare_cached(SQL)?.query_row([], |row| super::rows::number(row, 0))
 }
 

@@ -74,6 +74,11 @@ impl Keys {
         })
     }
 
+    /// The number of the newest message.
+    pub fn newest(&self) -> i64 {
+        self.next_number - 1
+    }
+
     /// The number of a new message; numbers rise and are never used again, so that nothing filed under one can mean another.
     pub fn next_number(&mut self) -> i64 {
         let number = self.next_number;

@@ -5,6 +5,7 @@
 
 mod index;
 mod keys;
+mod places;
 mod read;
 mod records;
 mod rows;
@@ -28,6 +29,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use self::keys::Keys;
+use self::places::Places;
 use crate::{Directory, Page, Reader, Replay, Store, StoreError, Transaction};
 
 pub(crate) const DATABASE: &str = "hub.db";
@@ -43,10 +45,22 @@ const STATEMENTS: usize = 64;
 
 pub struct Sqlite {
     connection: Connection,
-    keys: Keys,
+    books: Books,
     path: PathBuf,
     /// Held as long as the store lives; the operating system lets go of it when the process ends, however it ends.
     _lock: File,
+}
+
+/// What the writer keeps in mind of what it has not filed yet.
+struct Books {
+    keys: Keys,
+    places: Places,
+}
+
+impl Books {
+    fn has_unfiled_places(&self) -> bool {
+        self.places.filed() < self.keys.newest()
+    }
 }
 
 impl Sqlite {
@@ -57,8 +71,10 @@ impl Sqlite {
         schema::refuse_newer_file(&path)?;
         make_database_file(&path).map_err(|error| folder_problem(data_dir, &error))?;
         let connection = open_for_writing(&path).map_err(|error| in_file(error, &path))?;
-        let keys = Keys::load(&connection)?;
-        Ok(Self { connection, keys, path, _lock: lock })
+        let books = Books { keys: Keys::load(&connection)?, places: Places::load(&connection)? };
+        let mut store = Self { connection, books, path, _lock: lock };
+        store.file_places()?;
+        Ok(store)
     }
 }
 
@@ -148,7 +164,7 @@ impl Store for Sqlite {
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>, StoreError> {
-        Ok(Box::new(View(Writing::new(&self.connection, &mut self.keys))))
+        Ok(Box::new(View(Writing::new(&self.connection, &mut self.books))))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
@@ -160,8 +176,9 @@ impl Store for Sqlite {
             self.shorten_log()?;
             return Ok(false);
         }
-        let mut writing = Writing::new(&self.connection, &mut self.keys);
+        let mut writing = Writing::new(&self.connection, &mut self.books);
         writing.begin()?;
+        writing.file_places()?;
         let more = index::catch_up(&self.connection, at_most)?;
         writing.commit()?;
         Ok(more)
@@ -180,14 +197,25 @@ impl Sqlite {
         Ok(())
     }
 
+    /// So that finding out how far each channel has come is a seek each.
+    fn file_places(&mut self) -> Result<(), StoreError> {
+        let mut writing = Writing::new(&self.connection, &mut self.books);
+        if writing.books.has_unfiled_places() {
+            writing.begin()?;
+            writing.file_places()?;
+        }
+        writing.commit()
+    }
+
     /// Leaves nothing for the next start to do.
     fn tidy_up(&mut self) -> Result<(), StoreError> {
-        if !self.keys.has_unfiled() {
+        self.file_places()?;
+        if !self.books.keys.has_unfiled() {
             return Ok(());
         }
-        let mut writing = Writing::new(&self.connection, &mut self.keys);
+        let mut writing = Writing::new(&self.connection, &mut self.books);
         writing.begin()?;
-        writing.keys.file_all(writing.connection)?;
+        writing.books.keys.file_all(writing.connection)?;
         writing.commit()
     }
 }
@@ -204,15 +232,15 @@ impl Drop for Sqlite {
 /// SQLite hears of it at the first write: what is only looked up costs no lock, and nobody else writes in between.
 struct Writing<'a> {
     connection: &'a Connection,
-    keys: &'a mut Keys,
+    books: &'a mut Books,
     is_open: bool,
     /// An event was written in part: committing the rest would store half of it.
     is_broken: bool,
 }
 
 impl<'a> Writing<'a> {
-    fn new(connection: &'a Connection, keys: &'a mut Keys) -> Self {
-        Self { connection, keys, is_open: false, is_broken: false }
+    fn new(connection: &'a Connection, books: &'a mut Books) -> Self {
+        Self { connection, books, is_open: false, is_broken: false }
     }
 
     fn begin(&mut self) -> rusqlite::Result<()> {
@@ -223,11 +251,15 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
+    fn file_places(&mut self) -> rusqlite::Result<()> {
+        self.books.places.file(self.connection, self.books.keys.newest())
+    }
+
     fn append(&mut self, event: &Event) -> rusqlite::Result<()> {
         let mut outcome = Ok(());
         event.each_write(|write| {
             if outcome.is_ok() {
-                outcome = self.begin().and_then(|()| write::carry_out(self.connection, self.keys, &write));
+                outcome = self.begin().and_then(|()| write::carry_out(self.connection, self.books, &write));
             }
         });
         self.is_broken |= outcome.is_err();
@@ -239,10 +271,12 @@ impl<'a> Writing<'a> {
             return Err(StoreError::Other("an event could not be stored, so nothing of its transaction was".into()));
         }
         if self.is_open {
-            self.keys.before_commit(self.connection)?;
+            self.books.keys.before_commit(self.connection)?;
+            self.books.places.before_commit(self.connection, self.books.keys.newest())?;
             self.connection.prepare_cached("COMMIT")?.execute([])?;
             self.is_open = false;
-            self.keys.committed();
+            self.books.keys.committed();
+            self.books.places.committed();
         }
         Ok(())
     }
@@ -257,7 +291,8 @@ impl Drop for Writing<'_> {
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        self.keys.undone();
+        self.books.keys.undone();
+        self.books.places.undone();
     }
 }
 
@@ -283,7 +318,7 @@ impl Window for Writing<'_> {
     }
 
     fn message_by_key(&self, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>> {
-        self.keys.message(self.connection, sender, key)
+        self.books.keys.message(self.connection, sender, key)
     }
 }
 

@@ -13,9 +13,39 @@ pub fn message(connection: &Connection, id: MessageId) -> rusqlite::Result<Optio
     connection.prepare_cached(SQL)?.query_row([blob(id.0)], rows::message).optional()
 }
 
+/// By place: what is filed in `positions`, and what is not yet, behind the mark. Each part is in order and as long as the
+/// whole may be; whoever uses it sorts the two together. The place is called `p`, its message `f`.
+macro_rules! by_place {
+    ($columns:literal, $conditions:literal, $direction:literal, $limit:literal) => {
+        concat!(
+            "SELECT * FROM (SELECT ",
+            $columns,
+            " FROM messages p CROSS JOIN messages f ON f.n = p.n \
+                WHERE p.n > (SELECT value FROM meta WHERE name = 'placed') AND p.channel = ?1 ",
+            $conditions,
+            " ORDER BY p.n ",
+            $direction,
+            " LIMIT ",
+            $limit,
+            ") UNION ALL SELECT * FROM (SELECT ",
+            $columns,
+            " FROM positions p CROSS JOIN messages f ON f.n = p.n WHERE p.channel = ?1 ",
+            $conditions,
+            " ORDER BY p.seq ",
+            $direction,
+            " LIMIT ",
+            $limit,
+            ")"
+        )
+    };
+}
+
 pub fn newest_messages(connection: &Connection, channel: ChannelId, at_most: usize) -> rusqlite::Result<Vec<Message>> {
-    const SQL: &str =
-        select_messages!("FROM live m WHERE m.channel = ?1 AND m.deleted = 0 ORDER BY m.seq DESC LIMIT ?2");
+    const SQL: &str = concat!(
+        select_messages!("FROM ("),
+        by_place!("p.n AS n, p.seq AS seq", "AND f.deleted = 0", "DESC", "?2"),
+        ") e CROSS JOIN live m ON m.n = e.n ORDER BY e.seq DESC LIMIT ?2"
+    );
     let mut messages = collect(connection, SQL, params![blob(channel.0), limit(at_most)])?;
     messages.reverse();
     Ok(messages)
@@ -30,7 +60,11 @@ pub fn newest_replies(connection: &Connection, root: MessageId, at_most: usize) 
 }
 
 pub fn version_at(connection: &Connection, channel: ChannelId, seq: u64) -> rusqlite::Result<u64> {
-    const SQL: &str = "SELECT version FROM live WHERE channel = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1";
+    const SQL: &str = concat!(
+        "SELECT m.version FROM (",
+        by_place!("p.n AS n, p.seq AS seq", "AND p.seq <= ?2", "DESC", "1"),
+        ") e CROSS JOIN live m ON m.n = e.n ORDER BY e.seq DESC LIMIT 1"
+    );
     let mut statement = connection.prepare_cached(SQL)?;
     let version = statement.query_row(params![blob(channel.0), integer(seq)], |row| number(row, 0)).optional()?;
     Ok(version.unwrap_or(0))
@@ -38,7 +72,11 @@ pub fn version_at(connection: &Connection, channel: ChannelId, seq: u64) -> rusq
 
 /// How far a channel has come: three seeks, however long it is.
 pub fn head(connection: &Connection, channel: ChannelId) -> rusqlite::Result<Head> {
-    const MESSAGE: &str = "SELECT seq, version FROM live WHERE channel = ?1 ORDER BY seq DESC LIMIT 1";
+    const MESSAGE: &str = concat!(
+        "SELECT m.seq, m.version FROM (",
+        by_place!("p.n AS n, p.seq AS seq", "", "DESC", "1"),
+        ") e CROSS JOIN live m ON m.n = e.n ORDER BY e.seq DESC LIMIT 1"
+    );
     const CHANGE: &str = "SELECT seq FROM changes WHERE channel = ?1 ORDER BY seq DESC LIMIT 1";
     let channel = blob(channel.0);
     let newest_message = |row: &rusqlite::Row<'_>| Ok(Head { seq: number(row, 0)?, version: number(row, 1)? });
@@ -50,13 +88,25 @@ pub fn head(connection: &Connection, channel: ChannelId) -> rusqlite::Result<Hea
 }
 
 pub fn page(connection: &Connection, channel: ChannelId, page: Page) -> rusqlite::Result<Vec<Message>> {
-    const NEWEST_FIRST: &str = select_messages!(
-        "FROM live m WHERE m.channel = ?1 AND m.seq < ?2 AND m.seq > ?3 AND m.deleted = 0 AND (?4 OR m.thread IS NULL) \
-        ORDER BY m.seq DESC LIMIT ?5 OFFSET ?6"
+    const NEWEST_FIRST: &str = concat!(
+        select_messages!("FROM ("),
+        by_place!(
+            "p.n AS n, p.seq AS seq",
+            "AND p.seq < ?2 AND p.seq > ?3 AND f.deleted = 0 AND (?4 OR f.thread IS NULL)",
+            "DESC",
+            "?7"
+        ),
+        ") e CROSS JOIN live m ON m.n = e.n ORDER BY e.seq DESC LIMIT ?5 OFFSET ?6"
     );
-    const OLDEST_FIRST: &str = select_messages!(
-        "FROM live m WHERE m.channel = ?1 AND m.seq < ?2 AND m.seq > ?3 AND m.deleted = 0 AND (?4 OR m.thread IS NULL) \
-        ORDER BY m.seq ASC LIMIT ?5 OFFSET ?6"
+    const OLDEST_FIRST: &str = concat!(
+        select_messages!("FROM ("),
+        by_place!(
+            "p.n AS n, p.seq AS seq",
+            "AND p.seq < ?2 AND p.seq > ?3 AND f.deleted = 0 AND (?4 OR f.thread IS NULL)",
+            "ASC",
+            "?7"
+        ),
+        ") e CROSS JOIN live m ON m.n = e.n ORDER BY e.seq ASC LIMIT ?5 OFFSET ?6"
     );
     let from_the_old_end = page.after.is_some() && page.before.is_none();
     let sql = if from_the_old_end { OLDEST_FIRST } else { NEWEST_FIRST };
@@ -70,6 +120,7 @@ pub fn page(connection: &Connection, channel: ChannelId, page: Page) -> rusqlite
             page.with_replies,
             limit(page.limit),
             limit(page.offset),
+            limit(page.limit.saturating_add(page.offset)),
         ],
     )?;
     if from_the_old_end {
@@ -95,10 +146,15 @@ pub fn replay(
     after: u64,
     at_most: usize,
 ) -> rusqlite::Result<Vec<Replay>> {
-    const SQL: &str = select_messages!(
-        ", e.seq, e.message, e.actor, e.at, e.what FROM ( \
-            SELECT seq, id AS message, NULL AS actor, NULL AS at, NULL AS what FROM live WHERE channel = ?1 AND seq > ?2 \
-            UNION ALL \
+    const SQL: &str = concat!(
+        select_messages!(", e.seq, e.message, e.actor, e.at, e.what FROM ("),
+        by_place!(
+            "p.seq AS seq, f.id AS message, NULL AS actor, NULL AS at, NULL AS what",
+            "AND p.seq > ?2 AND p.channel NOT IN (SELECT channel FROM forgotten)",
+            "ASC",
+            "?3"
+        ),
+        " UNION ALL \
             SELECT seq, message, actor, at, what FROM changes \
                 WHERE channel = ?1 AND seq > ?2 AND channel NOT IN (SELECT channel FROM forgotten) \
             ORDER BY seq LIMIT ?3 \

@@ -1,9 +1,10 @@
 //! The shape of the database and how it came about: one migration per version, none ever changed after it was released.
 //!
 //! What costs where: every page that a commit changes is written to the log, so what counts is how many pages a message
-//! touches. A message is one row and two index entries: its id (rising, so the pages at the right edge serve a whole batch)
-//! and its position in the channel. The thread index holds replies only. Idempotency keys are random and would touch a page
-//! each, so they are filed later and sorted ([`super::keys`]); search and clearing away wait as well ([`super::index`]).
+//! touches. A message is one row and one index entry, its id (rising, so the pages at the right edge serve a whole batch).
+//! The thread index holds replies only. Its position in the channel and its idempotency key would touch a page each, so
+//! they are filed later and sorted ([`super::places`], [`super::keys`]); search and clearing away wait as well
+//! ([`super::index`]).
 
 use std::io::Read;
 use std::path::Path;
@@ -18,7 +19,7 @@ pub const VERSION: u32 = MIGRATIONS.len() as u32;
 /// Marks the file as a Folkmoot database (`Folk`), so that a restore can tell it from any other.
 pub const APPLICATION: i32 = 0x466f_6c6b;
 
-const MIGRATIONS: &[&str] = &[FIRST];
+const MIGRATIONS: &[&str] = &[FIRST, PLACES];
 
 /// Ids are 16 bytes, big end first, and so sort by time. Numbers of `kind`, `door` and `content_type` are those of the code.
 const FIRST: &str = "
@@ -95,6 +96,20 @@ INSERT INTO meta (name, value) VALUES
     ('counted', 0), -- how many of them were not deleted when they or their change were put into the index
     ('filed', 0),   -- the table of keys holds the keys of all messages up to this n
     ('highest', 0); -- no message gets this n or a smaller one any more
+";
+
+/// Places by channel, filed some time after the messages, see `places.rs`.
+const PLACES: &str = "
+CREATE TABLE positions (
+    channel BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    PRIMARY KEY (channel, seq)
+) STRICT, WITHOUT ROWID;
+INSERT INTO positions (channel, seq, n) SELECT channel, seq, n FROM messages ORDER BY channel, seq;
+-- The places of all messages up to this n are filed.
+INSERT INTO meta (name, value) SELECT 'placed', coalesce(max(n), 0) FROM messages;
+DROP INDEX messages_seq;
 ";
 
 /// Refuses a database of a newer version by its file header alone, before SQLite opens (and thereby touches) anything.

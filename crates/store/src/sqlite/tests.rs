@@ -253,10 +253,37 @@ fn a_clean_stop_leaves_no_keys_to_be_read_at_the_next_start() {
     let folder = new_folder();
     let mut store = Sqlite::open(folder.path()).expect("a store");
     send_many(&mut store, 1..=2000);
-    assert!(store.keys.has_unfiled());
+    assert!(store.books.keys.has_unfiled());
     drop(store);
     let store = Sqlite::open(folder.path()).expect("the store opens again");
-    assert!(!store.keys.has_unfiled());
+    assert!(!store.books.keys.has_unfiled());
+}
+
+#[test]
+fn places_are_filed_as_they_gather_and_at_the_latest_when_it_is_quiet() {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    let unfiled = |store: &Sqlite| store.books.keys.newest() - store.books.places.filed();
+    for batch in 0..30 {
+        send_many(&mut store, batch * 100 + 1..=batch * 100 + 100);
+        assert!(unfiled(&store) < 1024 + 100, "what must be looked through stays short");
+    }
+    assert!(unfiled(&store) > 0, "but not every commit files");
+    while store.catch_up(500).expect("some work") {}
+    assert_eq!(unfiled(&store), 0);
+}
+
+#[test]
+fn a_place_given_out_in_a_transaction_that_was_undone_is_free_again() {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    send_many(&mut store, 1..=3);
+    let again = || Event::MessageSent(Arc::new(message(4, "said")));
+    store.begin().expect("a transaction").append(&again()).expect("an append");
+    let mut transaction = store.begin().expect("a transaction");
+    transaction.append(&again()).expect("the place is free");
+    transaction.commit().expect("a commit");
+    assert!(store.begin().expect("a transaction").append(&again()).is_err(), "and now it is taken");
 }
 
 #[test]
