@@ -3,10 +3,12 @@
 //! It keeps no messages, reads no payload and builds no frame: each frame from a connection makes it
 //! write one pre-built frame to every socket of that connection's room. With `coalesce` it first takes
 //! everything that is readable and then writes to each socket once. Its CPU is the limit against which
-//! the hub is measured.
+//! the hub is measured. With a database it stores a row for every frame, all of a turn in one commit, before it
+//! writes: the limit for durable sends.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -15,6 +17,7 @@ use crate::dialect::BARE_READY;
 use crate::frame::{self, BUFFER_BYTES, FrameReader, Got, is_retry};
 use crate::poller::{Poller, Ready};
 use crate::process::{self, Managed, SERVER_CORE};
+use crate::sqlite::Rows;
 
 const LISTENER: u64 = u64::MAX;
 const PARENT: u64 = u64::MAX - 1;
@@ -27,9 +30,10 @@ const UPGRADED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrad
 const MOST_AT_ONCE: usize = 256;
 
 /// Starts a bare server as a child process on the server's core; gives it and its port.
-pub fn start(payload_bytes: usize, coalesce: bool) -> Result<(Managed, u16)> {
+pub fn start(payload_bytes: usize, coalesce: bool, database: Option<&Path>) -> Result<(Managed, u16)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("bare").arg(payload_bytes.to_string()).arg(coalesce.to_string());
+    command.args(database);
     let mut process = Managed::start("the bare server", &mut command, SERVER_CORE)?;
     let port = listening_port(&mut process)?;
     Ok((process, port))
@@ -42,12 +46,13 @@ pub fn listening_port(process: &mut Managed) -> Result<u16> {
 }
 
 /// Serves until standard input ends.
-pub fn serve(payload_bytes: usize, coalesce: bool) -> Result<()> {
+pub fn serve(payload_bytes: usize, coalesce: bool, database: Option<&Path>) -> Result<()> {
     process::raise_file_limit();
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     listener.set_nonblocking(true)?;
     println!("listening {}", listener.local_addr()?.port());
     let mut server = BareServer::new(listener, payload_bytes, coalesce)?;
+    server.rows = database.map(Rows::open).transpose()?;
     let mut ready = Vec::new();
     loop {
         server.poller.wait(None, &mut ready)?;
@@ -58,6 +63,7 @@ pub fn serve(payload_bytes: usize, coalesce: bool) -> Result<()> {
                 key => server.on_ready(key as usize, event),
             }
         }
+        server.store_gathered()?;
         server.write_gathered();
     }
 }
@@ -74,6 +80,7 @@ struct BareServer {
     free: Vec<usize>,
     rooms: Vec<Room>,
     gathered: Vec<usize>,
+    rows: Option<Rows>,
 }
 
 struct Socket {
@@ -110,6 +117,7 @@ impl BareServer {
             free: Vec::new(),
             rooms: Vec::new(),
             gathered: Vec::new(),
+            rows: None,
         })
     }
 
@@ -214,6 +222,16 @@ impl BareServer {
             self.rooms[room].due += triggers;
         } else {
             (0..triggers).for_each(|_| self.write_room(room, 1));
+        }
+    }
+
+    fn store_gathered(&mut self) -> Result<()> {
+        match &mut self.rows {
+            Some(rows) if !self.gathered.is_empty() => {
+                let due = |&room: &usize| std::iter::repeat_n(room, self.rooms[room].due);
+                rows.store(self.gathered.iter().flat_map(due))
+            }
+            _ => Ok(()),
         }
     }
 

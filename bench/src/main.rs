@@ -39,9 +39,11 @@ fn dispatch(args: &[&str]) -> Result<()> {
             address.parse().context("the address is no socket address")?,
             pid.parse().context("the process id is no number")?,
         ),
-        ["bare", bytes, coalesce] => {
-            bare::serve(bytes.parse().context("the payload size is no number")?, *coalesce == "true")
-        }
+        ["bare", bytes, coalesce, database @ ..] => bare::serve(
+            bytes.parse().context("the payload size is no number")?,
+            *coalesce == "true",
+            database.first().map(std::path::Path::new),
+        ),
         _ => bail!("{USAGE}"),
     }
 }

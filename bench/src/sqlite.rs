@@ -1,8 +1,9 @@
 //! Bare SQLite with group commit: how many durable, acknowledged inserts this disk and core allow at best.
 //!
-//! One writer thread on the server's core takes everything that waits, inserts it in one transaction, commits (WAL,
-//! `synchronous=FULL`) and acknowledges each insert to the one who sent it. The senders are tasks on the load's core,
-//! each in a closed loop. The rows have the size of a stored message, a unique id and one index.
+//! Everything that waits is inserted in one transaction and committed (WAL, `synchronous=FULL`). The rows have the size of a
+//! stored message, a unique id and one index. The bare server stores this way what comes over its sockets; and, to see
+//! what the sockets cost, [`measure`] does it without any: one writer thread on the server's core acknowledges each insert to
+//! the task on the load's core that sent it, each task in a closed loop.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,6 +24,32 @@ pub struct Outcome {
     pub latency: Spread,
 }
 
+/// The database of bare rows.
+pub struct Rows {
+    connection: Connection,
+    count: i64,
+    body: String,
+}
+
+impl Rows {
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self { connection: open(path)?, count: 0, body: "x".repeat(TEXT_BYTES) })
+    }
+
+    /// Stores one row for each sender named; durable when it returns.
+    pub fn store(&mut self, senders: impl Iterator<Item = usize>) -> Result<()> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut insert = transaction.prepare_cached("insert into message values (?1, ?2, ?3, ?4)")?;
+            for sender in senders {
+                self.count += 1;
+                insert.execute(params![format!("msg_{:026}", self.count), sender as i64, self.count, self.body])?;
+            }
+        }
+        Ok(transaction.commit()?)
+    }
+}
+
 /// A row to store, and whom to tell when it is on disk.
 struct Insert {
     sender: usize,
@@ -36,10 +63,10 @@ pub fn version() -> &'static str {
 /// Runs the closed loop with so many senders on a fresh database in the folder.
 pub fn measure(folder: &Path, senders: usize, duration: Duration) -> Result<Outcome> {
     let path = folder.join(format!("bare-{senders}.sqlite"));
-    let connection = open(&path)?;
+    let rows = Rows::open(&path)?;
     let (requests, waiting) = channel();
     let outcome = std::thread::scope(|scope| {
-        let writer = scope.spawn(move || write_all(connection, &waiting));
+        let writer = scope.spawn(move || write_all(rows, &waiting));
         let driver = scope.spawn(move || drive(senders, duration, &requests));
         let outcome = driver.join().map_err(|_| anyhow!("the driver thread panicked"))?;
         writer.join().map_err(|_| anyhow!("the writer thread panicked"))??;
@@ -64,22 +91,12 @@ fn open(path: &Path) -> Result<Connection> {
 }
 
 /// Takes everything that waits, commits it together, and tells each sender.
-fn write_all(mut connection: Connection, waiting: &Receiver<Insert>) -> Result<()> {
+fn write_all(mut rows: Rows, waiting: &Receiver<Insert>) -> Result<()> {
     process::pin_this_thread(SERVER_CORE)?;
-    let body = "x".repeat(TEXT_BYTES);
-    let mut count: i64 = 0;
     while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
         batch.extend(waiting.try_iter());
-        let transaction = connection.transaction()?;
-        {
-            let mut insert = transaction.prepare_cached("insert into message values (?1, ?2, ?3, ?4)")?;
-            for one in &batch {
-                count += 1;
-                insert.execute(params![format!("msg_{count:026}"), one.sender as i64, count, body])?;
-            }
-        }
-        transaction.commit()?;
+        rows.store(batch.iter().map(|one| one.sender))?;
         for one in batch {
             let _ = one.acknowledge.send(());
         }

@@ -121,7 +121,13 @@ impl Target {
     }
 
     pub fn bare(payload_bytes: usize, coalesce: bool) -> Result<Self> {
-        let (server, port) = bare::start(payload_bytes, coalesce)?;
+        let (server, port) = bare::start(payload_bytes, coalesce, None)?;
+        Self::other(Dialect::Bare, server, port)
+    }
+
+    /// The bare server that stores what it gets before it answers.
+    pub fn bare_with_database(payload_bytes: usize, folder: &Path) -> Result<Self> {
+        let (server, port) = bare::start(payload_bytes, true, Some(&folder.join("bare.sqlite")))?;
         Self::other(Dialect::Bare, server, port)
     }
 

@@ -21,6 +21,7 @@ pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 /// Requests of one connection that may be undecided at a time; beyond it the hub stops reading from it.
 pub const MAX_IN_FLIGHT: usize = 256;
 const SLICES_PER_WRITE: usize = 32;
+const SMALL_QUEUE_BYTES: usize = 4096;
 
 /// Frames that travel together, made once and shared by every connection that queues them.
 #[derive(Clone, Debug)]
@@ -240,6 +241,9 @@ impl Connection {
         if outbox.queue.len() == 1 {
             return self.socket.try_write(first);
         }
+        if let Some(together) = outbox.small_queue() {
+            return self.socket.try_write(&together);
+        }
         let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
         slices[0] = IoSlice::new(first);
         let rest = outbox.queue.iter().skip(1);
@@ -258,6 +262,20 @@ fn wall_clock() -> Millis {
 }
 
 impl Outbox {
+    /// All that waits in one piece, when it is little: copying it costs less than naming the pieces to the kernel.
+    fn small_queue(&self) -> Option<Vec<u8>> {
+        let bytes: usize = self.queue.iter().map(|chunk| chunk.bytes.len()).sum();
+        if self.queue.len() > SLICES_PER_WRITE || bytes > SMALL_QUEUE_BYTES {
+            return None;
+        }
+        let mut together = Vec::with_capacity(bytes);
+        for chunk in &self.queue {
+            together.extend_from_slice(&chunk.bytes);
+        }
+        together.drain(..self.written);
+        Some(together)
+    }
+
     fn add(&mut self, chunk: Chunk, limit: usize) -> Queued {
         let fits = self.frames == 0 || self.frames + chunk.frames as usize <= limit;
         if fits && self.lag.is_none() || chunk.class == Class::Answer {
