@@ -207,3 +207,18 @@ pub fn takers<'a>(state: &'a State, speaker: &'a Member) -> impl Iterator<Item =
     let reachable = move |client: &&Arc<Member>| state.presence_of(client.id) != Presence::Offline;
     state.able_agents(speaker.workspace).filter(move |client| client.id != speaker.id).filter(reachable)
 }
+
+/// Who decides a question of an agent: who answers for the agent, who asked it, and admins. Never an agent.
+pub fn may_decide(state: &State, member: &Member, approval: &Approval) -> Result<(), Refusal> {
+    if approval.agent == member.id {
+        return Err(refusal::OWN_APPROVAL);
+    }
+    if member.is_agent() {
+        return Err(refusal::NOT_AUTHORIZED);
+    }
+    let answers_for = state.member(approval.agent).is_some_and(|agent| agent.created_by == Some(member.id));
+    if answers_for || approval.asker == Some(member.id) || member.role >= Role::Admin {
+        return Ok(());
+    }
+    Err(refusal::NOT_A_DECIDER)
+}

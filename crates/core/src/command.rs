@@ -219,15 +219,16 @@ pub enum Command {
     DeleteTask {
         task: TaskId,
     },
-    RequestApproval {
-        channel: Option<ChannelId>,
-        action: String,
-        payload: String,
-    },
+    RequestApproval(RequestApproval),
     DecideApproval {
         approval: ApprovalId,
         approved: bool,
+        scope: ApprovalScope,
         note: Option<String>,
+    },
+    /// The agent takes the decision up, once, before it acts on it.
+    UseApproval {
+        approval: ApprovalId,
     },
     OfferCall {
         callee: MemberId,
@@ -246,6 +247,9 @@ pub enum Command {
     EndCall {
         call: CallId,
     },
+
+    /// The hub's clock: what was to happen by now happens. Only the hub itself asks for this.
+    LetTimePass,
 
     // Files and webhooks
     AddFile(File),
@@ -478,6 +482,18 @@ pub struct UpdateTask {
     pub priority: Option<Priority>,
     /// `Some(None)` takes the task away from whoever has it.
     pub assigned_to: Option<Option<MemberId>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct RequestApproval {
+    pub channel: Option<ChannelId>,
+    pub action: String,
+    pub payload: String,
+    pub kind: ApprovalKind,
+    pub hash: Option<String>,
+    pub run: Option<RunId>,
+    /// The message the work began with; its sender, if a person, may decide.
+    pub about: Option<MessageId>,
 }
 
 /// The answer to the one who asked. Events tell everybody else.

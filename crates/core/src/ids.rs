@@ -71,6 +71,7 @@ ids! {
     ReviewId "rev";
     TaskId "task";
     ApprovalId "appr";
+    RunId "run";
     CallId "call";
     WebhookId "hook";
     FileId "file";

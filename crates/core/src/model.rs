@@ -438,6 +438,27 @@ pub enum ApprovalStatus {
     Denied,
 }
 
+/// What kind of question it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalKind {
+    /// Something an agent wants to do.
+    #[default]
+    Action,
+    /// A permission that an engine asks for in the middle of a run.
+    Permission,
+}
+
+/// How far a yes or no reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalScope {
+    #[default]
+    Once,
+    /// The same question of the same run is not asked again.
+    Run,
+}
+
 /// A durable question to people, decided once, from any door.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
@@ -452,6 +473,23 @@ pub struct Approval {
     pub note: Option<String>,
     pub created_at: Millis,
     pub reviewed_at: Option<Millis>,
+    #[serde(default)]
+    pub kind: ApprovalKind,
+    /// Stands for everything that matters of the action: a question with the same hash is the same question.
+    #[serde(default)]
+    pub hash: Option<String>,
+    #[serde(default)]
+    pub run: Option<RunId>,
+    /// The person whose message the work began with.
+    #[serde(default)]
+    pub asker: Option<MemberId>,
+    #[serde(default)]
+    pub scope: ApprovalScope,
+    #[serde(default)]
+    pub expires_at: Millis,
+    /// When the agent took the decision up; a decision counts once.
+    #[serde(default)]
+    pub used_at: Option<Millis>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -114,12 +114,22 @@ impl Kind {
             || matches!(self, Self::Lease | Self::Fence | Self::PoolLink)
     }
 
+    /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
+    pub fn is_kept_while_open(self) -> bool {
+        matches!(self, Self::Approval)
+    }
+
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.iter().copied().find(|kind| *kind as u8 == number)
     }
 }
 
 impl Record {
+    /// Whether a hub loads it at its start.
+    pub fn is_kept_in_memory(&self) -> bool {
+        self.kind().is_directory() || self.kind().is_kept_while_open() && self.keys().state == OPEN
+    }
+
     pub fn keys(&self) -> Keys {
         match self {
             Self::Workspace(_) => Keys::default(),
@@ -157,8 +167,8 @@ impl Record {
                 workspace: Some(approval.workspace.0),
                 scope: approval.channel.map(|channel| channel.0),
                 owner: Some(approval.agent.0),
+                name: approval.hash.clone(),
                 state: if approval.status == ApprovalStatus::Pending { OPEN } else { CLOSED },
-                ..Keys::default()
             },
             Self::Call(call) => Keys {
                 workspace: Some(call.workspace.0),

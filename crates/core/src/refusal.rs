@@ -116,6 +116,8 @@ catalogue! {
     NOT_THE_REVIEWER Forbidden "not the reviewer";
     APPROVAL_NOT_FOUND NotFound "approval not found";
     ALREADY_REVIEWED BadRequest "already reviewed";
+    DIRECT_STAYS Forbidden "a direct channel cannot be deleted; archive it instead";
+    NOT_A_DECIDER Forbidden "only the agent's owner, whoever asked it, and admins may decide";
     OWN_APPROVAL Forbidden "the agent that asks may not decide";
     CALL_NOT_FOUND NotFound "call not found";
     NOT_THE_CALLEE Forbidden "not the callee";

@@ -29,6 +29,8 @@ pub struct State {
     tokens: HashMap<TokenId, Token>,
     revoked: HashMap<String, Millis>,
     pools: pools::Table,
+    /// Open questions by when they expire.
+    open_approvals: BTreeSet<(Millis, ApprovalId)>,
     presence: HashMap<MemberId, Attendance>,
     daemons: HashMap<ConnectionId, Daemon>,
     carried: HashMap<MemberId, ConnectionId>,
@@ -231,6 +233,15 @@ impl State {
         self.daemons.iter().map(|(connection, daemon)| (*connection, daemon))
     }
 
+    /// When something is to happen by itself; see [`Command::LetTimePass`](crate::Command::LetTimePass).
+    pub fn next_deadline(&self) -> Option<Millis> {
+        self.open_approvals.first().map(|(at, _)| *at)
+    }
+
+    pub fn overdue_approvals(&self, now: Millis) -> impl Iterator<Item = ApprovalId> {
+        self.open_approvals.iter().take_while(move |(at, _)| *at <= now).map(|(_, id)| *id)
+    }
+
     pub fn unread(&self, channel: ChannelId, member: MemberId) -> u64 {
         let Some(room) = self.rooms.get(&channel) else { return 0 };
         room.members.get(&member).map_or(0, |membership| room.head.version.saturating_sub(membership.read.version))
@@ -349,6 +360,13 @@ impl State {
                     self.revoked.insert(jti.clone(), token.expires_at);
                 }
                 self.tokens.insert(token.id, token.clone());
+            }
+            Record::Approval(approval) => {
+                let due = (approval.expires_at, approval.id);
+                match approval.status {
+                    ApprovalStatus::Pending => self.open_approvals.insert(due),
+                    ApprovalStatus::Approved | ApprovalStatus::Denied => self.open_approvals.remove(&due),
+                };
             }
             other => self.pools.put(other),
         }
@@ -539,6 +557,6 @@ impl State {
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
         let people = (sorted(&self.members), names, emails, keys, tokens, revoked);
-        (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone())
+        (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), self.open_approvals.clone())
     }
 }

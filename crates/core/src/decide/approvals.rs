@@ -1,76 +1,164 @@
 //! Questions to others: approvals that people decide, reviews that a named member decides.
 
 use super::{Context, Decision, Outcome, attention, short_text};
-use crate::command::Reply;
+use crate::command::{Reply, RequestApproval};
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
+use crate::record::Filter;
 use crate::refusal::{self, Refusal};
-use crate::{Actor, access};
+use crate::state::State;
+use crate::{Actor, Millis, access};
 
 const MAX_PAYLOAD_BYTES: usize = 64 * 1024;
+const MAX_HASH_CHARS: usize = 128;
+/// A question that nobody decides in this time is denied, and a decision nobody took up in this time no longer counts.
+const LIFE: Millis = 24 * 60 * 60 * 1000;
+/// How many questions expire at a time; the rest follows with the next look at the clock.
+const EXPIRED_AT_ONCE: usize = 100;
 
-pub fn request(
-    context: &mut Context<'_>,
-    actor: Actor,
-    channel: Option<ChannelId>,
-    action: String,
-    payload: String,
-) -> Outcome {
+pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval) -> Outcome {
     let agent = access::agent(context.state, actor).map_err(|_| refusal::NOT_AN_AGENT)?;
     let workspace = agent.workspace;
-    if let Some(channel) = channel {
+    if let Some(channel) = request.channel {
         access::room_inside(context.state, actor, channel)?;
     }
-    if payload.len() > MAX_PAYLOAD_BYTES {
+    if request.payload.len() > MAX_PAYLOAD_BYTES {
         return Err(Refusal::bad_request("payload is too large (max 65536 bytes)"));
+    }
+    let hash = request.hash.map(|hash| short_text(&hash, "hash", MAX_HASH_CHARS)).transpose()?;
+    if let Some(known) = asked_before(context, actor.member, hash.as_deref(), request.run)? {
+        return Ok(known);
     }
     let approval = Approval {
         id: ApprovalId(context.new_id()),
         workspace,
-        channel,
+        channel: request.channel,
         agent: actor.member,
-        action: short_text(&action, "action", 500)?,
-        payload,
+        action: short_text(&request.action, "action", 500)?,
+        payload: request.payload,
         status: ApprovalStatus::Pending,
         reviewer: None,
         note: None,
         created_at: context.now,
         reviewed_at: None,
+        kind: request.kind,
+        hash,
+        run: request.run,
+        asker: asker(context, actor, request.about)?,
+        scope: ApprovalScope::Once,
+        expires_at: context.now + LIFE,
+        used_at: None,
     };
     Ok(Decision::saved(Reply::Approval(approval.clone()), approval))
 }
 
-/// People who can see the question decide it; the agent that asks never does, and neither do other agents.
+/// The same question asked again, after a restart for instance: one that is still open stays one, and a decision that was
+/// made while nobody waited for it is used now.
+fn asked_before(
+    context: &Context<'_>,
+    agent: MemberId,
+    hash: Option<&str>,
+    run: Option<RunId>,
+) -> Result<Option<Decision>, Refusal> {
+    let Some(hash) = hash else { return Ok(None) };
+    let filter = Filter::owner(agent).named(hash).limit(20);
+    for approval in context.history.list::<Approval>(&filter)? {
+        let fresh = approval.reviewed_at.is_some_and(|at| at + LIFE > context.now);
+        let for_this_run = approval.scope == ApprovalScope::Run && run.is_some() && approval.run == run;
+        match approval.status {
+            ApprovalStatus::Pending => return Ok(Some(Decision::nothing(Reply::Approval(approval)))),
+            _ if fresh && approval.used_at.is_none() => return Ok(Some(used(context, approval))),
+            ApprovalStatus::Approved if for_this_run => {
+                return Ok(Some(Decision::nothing(Reply::Approval(approval))));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+fn used(context: &Context<'_>, approval: Approval) -> Decision {
+    let approval = Approval { used_at: Some(context.now), ..approval };
+    Decision::saved(Reply::Approval(approval.clone()), approval)
+}
+
+/// The person whose message the work began with, if the agent could see that message.
+fn asker(context: &Context<'_>, actor: Actor, about: Option<MessageId>) -> Result<Option<MemberId>, Refusal> {
+    let Some(about) = about else { return Ok(None) };
+    let message = context.history.message(about)?;
+    let message = message.filter(|message| access::may_see_message(context.state, actor, message));
+    let sender = message.and_then(|message| context.state.member(message.sender));
+    Ok(sender.filter(|sender| !sender.is_agent()).map(|sender| sender.id))
+}
+
+/// Everybody who can see the question sees it; who answers for the agent, who asked it, and admins decide it. The agent that
+/// asks never does, and neither do other agents.
 pub fn decide(
     context: &mut Context<'_>,
     actor: Actor,
     id: ApprovalId,
     approved: bool,
+    scope: ApprovalScope,
     note: Option<String>,
 ) -> Outcome {
     let member = access::member(context.state, actor)?;
     let visible =
         |approval: &Approval| access::may_see_within(context.state, member, approval.workspace, approval.channel);
     let approval = context.history.get::<Approval>(id)?.filter(visible).ok_or(refusal::APPROVAL_NOT_FOUND)?;
-    if approval.agent == member.id {
-        return Err(refusal::OWN_APPROVAL);
-    }
-    if member.is_agent() {
-        return Err(refusal::NOT_AUTHORIZED);
-    }
+    access::may_decide(context.state, member, &approval)?;
     if approval.status != ApprovalStatus::Pending {
-        return Err(refusal::ALREADY_REVIEWED);
+        return Err(already_decided(context.state, &approval));
     }
     let approval = Approval {
         status: if approved { ApprovalStatus::Approved } else { ApprovalStatus::Denied },
         reviewer: Some(member.id),
         note: note.filter(|note| !note.trim().is_empty()),
         reviewed_at: Some(context.now),
+        scope,
         ..approval
     };
     Ok(Decision::saved(Reply::Approval(approval.clone()), approval))
+}
+
+fn already_decided(state: &State, approval: &Approval) -> Refusal {
+    let verdict = if approval.status == ApprovalStatus::Approved { "approved" } else { "denied" };
+    match approval.reviewer {
+        Some(reviewer) => Refusal::bad_request(format!("already reviewed: {verdict} by {}", state.name_of(reviewer))),
+        None => Refusal::bad_request(format!("already reviewed: {verdict}, nobody decided in time")),
+    }
+}
+
+/// Before it acts on a decision the agent takes it up; a second time is refused, so that one yes is one action.
+pub fn take_up(context: &mut Context<'_>, actor: Actor, id: ApprovalId) -> Outcome {
+    access::agent(context.state, actor)?;
+    let own = |approval: &Approval| approval.agent == actor.member;
+    let approval = context.history.get::<Approval>(id)?.filter(own).ok_or(refusal::APPROVAL_NOT_FOUND)?;
+    if approval.status == ApprovalStatus::Pending {
+        return Err(Refusal::conflict("not decided yet"));
+    }
+    if approval.used_at.is_some() {
+        return Err(Refusal::conflict("this decision was already used"));
+    }
+    Ok(used(context, approval))
+}
+
+/// Questions that nobody decided in their time are denied, loudly: whoever waits for the answer gets it.
+pub fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
+    access::hub(actor)?;
+    let mut events = Vec::new();
+    for id in context.state.overdue_approvals(context.now).take(EXPIRED_AT_ONCE) {
+        let Some(approval) = context.history.get::<Approval>(id)? else { continue };
+        let approval = Approval {
+            status: ApprovalStatus::Denied,
+            note: Some("nobody decided".to_owned()),
+            reviewed_at: Some(context.now),
+            ..approval
+        };
+        events.push(Event::Saved(approval.into()));
+    }
+    Ok(Decision::new(Reply::Count(events.len() as u64), events))
 }
 
 pub fn request_review(

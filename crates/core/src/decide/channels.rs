@@ -107,6 +107,10 @@ pub fn archive(context: &mut Context<'_>, actor: Actor, id: ChannelId, archived:
 
 pub fn delete(context: &mut Context<'_>, actor: Actor, id: ChannelId) -> Outcome {
     let room = access::room_to_manage(context.state, actor, id)?;
+    if room.channel.kind.is_direct() {
+        // It holds the words of others, who could not get them back.
+        return Err(refusal::DIRECT_STAYS);
+    }
     let webhooks = context.state.webhooks_in(room.channel.workspace).filter(|webhook| webhook.channel == id);
     let mut events: Vec<_> = webhooks.map(|webhook| Event::Removed(webhook.clone().into())).collect();
     events.extend(context.state.pools().link(id).map(|link| Event::Removed(link.clone().into())));

@@ -166,12 +166,12 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::UpdateTask(update) => tasks::update(context, actor, update),
         Command::ClaimTask { task } => tasks::claim(context, actor, task),
         Command::DeleteTask { task } => tasks::delete(context, actor, task),
-        Command::RequestApproval { channel, action, payload } => {
-            approvals::request(context, actor, channel, action, payload)
+        Command::RequestApproval(request) => approvals::request(context, actor, request),
+        Command::DecideApproval { approval, approved, scope, note } => {
+            approvals::decide(context, actor, approval, approved, scope, note)
         }
-        Command::DecideApproval { approval, approved, note } => {
-            approvals::decide(context, actor, approval, approved, note)
-        }
+        Command::UseApproval { approval } => approvals::take_up(context, actor, approval),
+        Command::LetTimePass => approvals::let_time_pass(context, actor),
         Command::OfferCall { callee, kind, sdp } => calls::offer(context, actor, callee, kind, sdp),
         Command::AnswerCall { call, sdp } => calls::answer(context, actor, call, sdp),
         Command::RelayIce { call, target, candidate } => calls::relay_ice(context, actor, call, target, candidate),

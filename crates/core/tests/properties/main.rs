@@ -49,7 +49,15 @@ fn lively_world(mark: &str) -> World {
         world.done(bot, Command::EditMessage { message: first.id, content: format!("{mark} edited") });
         let text = || format!("{mark} asked");
         world.done(bot, Command::CreateDraft { channel, thread: None, content: text() });
-        world.done(bot, Command::RequestApproval { channel: Some(channel), action: text(), payload: text() });
+        world.done(
+            bot,
+            Command::RequestApproval(crate::domain::command::RequestApproval {
+                channel: Some(channel),
+                action: text(),
+                payload: text(),
+                ..Default::default()
+            }),
+        );
         world.done(bot, Command::CreateWebhook { channel, name: text(), secret_hash: key(200) });
         world.file(bot, Some(channel));
     }

@@ -252,7 +252,7 @@ fn happens_within(world: &World, room: ChannelId, command: &Command) -> bool {
         | Command::CreateWebhook { channel, .. } => *channel == room,
         Command::CreateTask(create) => create.channel == Some(room),
         Command::UpdateTask(_) | Command::ClaimTask { .. } | Command::AckInbox { .. } => true,
-        Command::RequestApproval { channel, .. } => *channel == Some(room),
+        Command::RequestApproval(request) => request.channel == Some(room),
         Command::RequestReview { reviewer, channel, .. } => *channel == Some(room) && inside(*reviewer),
         Command::AddFile(file) => file.channel == Some(room),
         _ => false,

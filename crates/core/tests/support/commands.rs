@@ -17,7 +17,7 @@ use super::world::{key, new_file, new_member};
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 81;
+pub const KINDS: u16 = 83;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -72,6 +72,8 @@ impl Pool {
             74 => Command::Invite { channel: dice.pick(&self.channels), who: self.name(dice) },
             75 => Command::EndStream { sender: dice.pick(&self.members), channel: dice.pick(&self.channels) },
             kind @ 76..81 => self.route(kind, dice),
+            81 => Command::UseApproval { approval: dice.pick(&self.approvals) },
+            82 => Command::LetTimePass,
             _ => self.send(dice),
         }
     }
@@ -286,9 +288,17 @@ impl Pool {
             }),
             52 => Command::ClaimTask { task },
             53 => Command::DeleteTask { task },
-            54 => Command::RequestApproval { channel, action: self.text(dice), payload: self.text(dice) },
+            54 => Command::RequestApproval(RequestApproval {
+                channel,
+                action: self.text(dice),
+                payload: self.text(dice),
+                hash: dice.coin().then(|| self.name(dice)),
+                about: dice.maybe(&self.messages),
+                ..RequestApproval::default()
+            }),
             _ => {
-                Command::DecideApproval { approval, approved: dice.coin(), note: dice.coin().then(|| self.text(dice)) }
+                let (approved, scope) = (dice.coin(), ApprovalScope::Once);
+                Command::DecideApproval { approval, approved, scope, note: dice.coin().then(|| self.text(dice)) }
             }
         }
     }
@@ -507,7 +517,7 @@ pub fn number(command: &Command) -> u16 {
         Command::UpdateTask(_) => 51,
         Command::ClaimTask { .. } => 52,
         Command::DeleteTask { .. } => 53,
-        Command::RequestApproval { .. } => 54,
+        Command::RequestApproval(_) => 54,
         Command::DecideApproval { .. } => 55,
         Command::OfferCall { .. } => 56,
         Command::AnswerCall { .. } => 57,
@@ -534,5 +544,7 @@ pub fn number(command: &Command) -> u16 {
         Command::AnswerRoute { .. } => 78,
         Command::HandAgain { .. } => 79,
         Command::EndAttempt { .. } => 80,
+        Command::UseApproval { .. } => 81,
+        Command::LetTimePass => 82,
     }
 }

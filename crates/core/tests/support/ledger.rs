@@ -72,7 +72,7 @@ impl Ledger {
 
     /// The same, had these records been stored as well.
     pub fn load_with(&self, more: impl IntoIterator<Item = Record>) -> State {
-        let directory = self.all_records().filter(|record| record.kind().is_directory()).cloned();
+        let directory = self.all_records().filter(|record| record.is_kept_in_memory()).cloned();
         State::load(directory.chain(more), self.heads())
     }
 

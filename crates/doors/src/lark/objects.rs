@@ -348,6 +348,13 @@ objects! {
         review_note: Option<String> = note,
         created_at: Millis = created_at,
         reviewed_at: Option<Millis> = reviewed_at,
+        #[schema(value_type = String)] kind: ApprovalKind = kind,
+        fingerprint: Option<String> = hash,
+        #[schema(value_type = Option<String>)] run_id: Option<RunId> = run,
+        #[schema(value_type = Option<String>)] asker_id: Option<MemberId> = asker,
+        #[schema(value_type = String)] scope: ApprovalScope = scope,
+        expires_at: Millis = expires_at,
+        used_at: Option<Millis> = used_at,
     }
     CallObject as Call from Call {
         #[schema(value_type = String)] id: CallId = id,

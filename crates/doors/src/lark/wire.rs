@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use folkmoot_core::model::{ApprovalKind, ApprovalScope};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -172,6 +173,15 @@ pub struct ApprovalRequest {
     /// JSON as text in the document; an object is taken as well and kept as its text.
     #[serde(default)]
     pub payload: Option<Box<RawValue>>,
+    /// Beyond the document: what makes two questions the same, the run they belong to, the message it began with.
+    #[serde(default)]
+    pub kind: ApprovalKind,
+    #[serde(default)]
+    pub fingerprint: Option<String>,
+    #[serde(default)]
+    pub run_id: Option<String>,
+    #[serde(default)]
+    pub message_id: Option<String>,
 }
 
 // Beyond the document: what real agents use.
@@ -273,9 +283,16 @@ pub struct ChannelRead {
 }
 
 #[derive(Deserialize)]
+pub struct ApprovalUse {
+    pub approval_id: String,
+}
+
+#[derive(Deserialize)]
 pub struct ApprovalDecide {
     pub approval_id: String,
     pub approved: bool,
+    #[serde(default)]
+    pub scope: ApprovalScope,
     #[serde(default)]
     pub note: Option<String>,
 }

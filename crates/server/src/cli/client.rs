@@ -143,6 +143,10 @@ impl Hub {
         self.read(self.request(Method::PUT, self.url(path)?).json(body).send().await).await
     }
 
+    pub async fn patch(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.read(self.request(Method::PATCH, self.url(path)?).json(body).send().await).await
+    }
+
     pub async fn delete(&self, path: &str) -> anyhow::Result<Value> {
         self.read(self.request(Method::DELETE, self.url(path)?).send().await).await
     }

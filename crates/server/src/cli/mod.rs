@@ -7,6 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{Loaded, Override, Sources, load};
 
+mod approvals;
 mod backup;
 mod bot;
 mod channel;
@@ -88,6 +89,9 @@ enum Command {
     /// Run a client of the router.
     #[command(subcommand)]
     Client(echo::Command),
+    /// See what agents ask for, and decide it.
+    #[command(subcommand)]
+    Approvals(approvals::Command),
     /// Give one prompt to an engine and follow it here.
     Run(run::Args),
     /// List the engines, and say which can be used.
@@ -109,7 +113,7 @@ enum Command {
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
-    ("Use a hub", &["login", "member", "channel", "send", "tail", "say", "client"]),
+    ("Use a hub", &["login", "member", "channel", "send", "tail", "approvals", "say", "client"]),
     ("Engines", &["run", "engines", "telegram"]),
     ("Pools", &["pool"]),
     ("The bot", &["bot"]),
@@ -138,6 +142,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Say(args) => client::block_on(say::run(&settings, args)),
         Command::Client(command) => client::block_on(echo::run(command)),
         Command::Tail(args) => client::block_on(tail::run(&settings, args)),
+        Command::Approvals(command) => client::block_on(approvals::run(&settings, command)),
         Command::Run(args) => run::run(&settings, args),
         Command::Telegram(args) => telegram::run(&settings, args),
         Command::Engines(args) => client::block_on(engines::run(&settings, args)),

@@ -26,6 +26,8 @@ const READS_PAUSE: Duration = Duration::from_secs(10);
 const STREAMS_PAUSE: Duration = Duration::from_secs(1);
 /// After this long without a job, put-off work of the store is done.
 const IDLE_AFTER: Duration = Duration::from_millis(300);
+/// What is to happen at its time is looked at no more often than this, also when it cannot be stored.
+const TIME_PAUSE: Duration = Duration::from_secs(1);
 const CATCH_UP_ROWS: usize = 500;
 /// When it is never quiet, put-off work is done all the same once this much has gathered, but no faster than this.
 const CATCH_UP_AT: usize = 200_000;
@@ -45,6 +47,7 @@ pub struct Executor {
     presence_told_at: Instant,
     reads_stored_at: Instant,
     streams_looked_at: Instant,
+    time_passed_at: Instant,
     /// Changes whose indexing was put off.
     put_off: usize,
     caught_up_at: Instant,
@@ -84,6 +87,7 @@ impl Executor {
             presence_told_at: now,
             reads_stored_at: now,
             streams_looked_at: now,
+            time_passed_at: now - TIME_PAUSE,
             // There may be messages from before the start that the index has not seen.
             put_off: 1,
             caught_up_at: now,
@@ -326,8 +330,13 @@ impl Executor {
         let presence = self.fanout.has_presence_to_tell().then(|| self.presence_told_at + PRESENCE_PAUSE);
         let reads = self.state.read().has_moved_reads().then(|| self.reads_stored_at + READS_PAUSE);
         let streams = self.has_streams().then(|| self.streams_looked_at + STREAMS_PAUSE);
+        let due = self.state.read().next_deadline().map(|at| {
+            let in_ms = at.saturating_sub((self.clock)()).max(0);
+            let due = Instant::now() + Duration::from_millis(in_ms.unsigned_abs());
+            due.max(self.time_passed_at + TIME_PAUSE)
+        });
         let catch_up = (self.put_off > 0).then(|| Instant::now() + IDLE_AFTER);
-        [presence, reads, streams, catch_up].into_iter().flatten().min()
+        [presence, reads, streams, due, catch_up].into_iter().flatten().min()
     }
 
     fn chores(&mut self) {
@@ -345,6 +354,12 @@ impl Executor {
             self.streams_looked_at = Instant::now();
             let actor = Actor::hub(Door::Rest);
             self.mailbox.put(Job { actor, work: Work::EndStreams, respond: Respond::Nobody });
+        }
+        let due = state.read().next_deadline().is_some_and(|at| at <= (self.clock)());
+        if due && self.time_passed_at.elapsed() >= TIME_PAUSE {
+            self.time_passed_at = Instant::now();
+            let work = Work::Decide(Box::new(Command::LetTimePass));
+            self.mailbox.put(Job { actor: Actor::hub(Door::Rest), work, respond: Respond::Nobody });
         }
         if self.catch_up_is_due() {
             self.catch_up_a_little();

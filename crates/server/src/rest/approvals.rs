@@ -1,6 +1,6 @@
 //! Approvals: an agent asks people before it acts; a person decides, once.
 
-use folkmoot_core::command::{Command, Reply};
+use folkmoot_core::command::{Command, Reply, RequestApproval};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::Filter;
@@ -24,6 +24,15 @@ pub struct ApprovalBody {
     #[serde(default)]
     #[schema(value_type = String)]
     payload: serde_json::Value,
+    /// `action` (the default) or `permission`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    kind: ApprovalKind,
+    /// Stands for what matters of the action: the same question asked again is the same question.
+    fingerprint: Option<String>,
+    run_id: Option<String>,
+    /// The message the work began with; the person who sent it may decide.
+    message_id: Option<String>,
 }
 
 /// Ask for approval (agents only).
@@ -31,11 +40,15 @@ pub struct ApprovalBody {
     responses((status = 201, body = ApprovalObject)))]
 pub async fn request(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<ApprovalBody>) -> Answer {
     caller.within(workspace)?;
-    let command = Command::RequestApproval {
+    let command = Command::RequestApproval(RequestApproval {
         channel: given(body.channel_id, ChannelId::parse),
         action: body.action,
         payload: as_text(body.payload),
-    };
+        kind: body.kind,
+        hash: body.fingerprint,
+        run: given(body.run_id, RunId::parse),
+        about: given(body.message_id, MessageId::parse),
+    });
     let Reply::Approval(approval) = caller.execute(command).await? else { return Err(unexpected()) };
     reply::created(&ApprovalObject::from(&approval))
 }
@@ -77,14 +90,29 @@ pub async fn get(caller: Caller, Path(id): Path<ApprovalId>) -> Answer {
 #[derive(Deserialize, ToSchema)]
 pub struct Decision {
     approved: bool,
+    /// `once` (the default) or `run`: the same question is not asked again in the same run.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    scope: ApprovalScope,
     note: Option<String>,
 }
 
-/// Decide (people only, never the agent that asks). A second decision answers 400 `already reviewed`.
+/// Decide (the agent's owner, whoever asked it, admins; never an agent). A second decision answers 400 `already reviewed`
+/// and says who decided.
 #[utoipa::path(patch, path = "/v1/approvals/{approval}", tag = "approvals", request_body = Decision,
     responses((status = 200, body = ApprovalObject)))]
 pub async fn decide(caller: Caller, Path(approval): Path<ApprovalId>, Body(body): Body<Decision>) -> Answer {
-    let command = Command::DecideApproval { approval, approved: body.approved, note: body.note };
+    let command = Command::DecideApproval { approval, approved: body.approved, scope: body.scope, note: body.note };
     let Reply::Approval(approval) = caller.execute(command).await? else { return Err(unexpected()) };
+    reply::ok(&ApprovalObject::from(&approval))
+}
+
+/// Take a decision up before acting on it (the agent that asked); a second time answers 409.
+#[utoipa::path(post, path = "/v1/approvals/{approval}/use", tag = "approvals",
+    responses((status = 200, body = ApprovalObject)))]
+pub async fn take_up(caller: Caller, Path(approval): Path<ApprovalId>) -> Answer {
+    let Reply::Approval(approval) = caller.execute(Command::UseApproval { approval }).await? else {
+        return Err(unexpected());
+    };
     reply::ok(&ApprovalObject::from(&approval))
 }

@@ -159,6 +159,7 @@ fn agent_experience() -> OpenApiRouter<App> {
         .routes(routes!(reviews::get, reviews::decide))
         .routes(routes!(approvals::request, approvals::list))
         .routes(routes!(approvals::get, approvals::decide))
+        .routes(routes!(approvals::take_up))
 }
 
 fn things() -> OpenApiRouter<App> {

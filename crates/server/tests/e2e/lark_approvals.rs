@@ -66,7 +66,7 @@ async fn a_decision_is_broadcast_as_the_result() {
 #[tokio::test]
 async fn a_second_decision_is_refused_as_already_reviewed() {
     let (_hub, alice) = start().await;
-    let bob = alice.add_human("bob").await;
+    let bob = add_admin(&alice, "bob").await;
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&bob, &codebot]).await;
     let mut agent = codebot.lark_agent().await;
@@ -75,7 +75,7 @@ async fn a_second_decision_is_refused_as_already_reviewed() {
     decide(&alice, id, true).await.ok();
     for member in [&alice, &bob] {
         let refusal = decide(member, id, false).await.refused_as(&[400]);
-        assert!(refusal.to_string().contains("already reviewed"), "{refusal}");
+        assert!(refusal.to_string().contains("already reviewed: approved by alice"), "{refusal}");
     }
     let record = alice.rest.get(&format!("/v1/approvals/{id}")).await.ok();
     assert_eq!(record["status"], "approved");
@@ -84,7 +84,7 @@ async fn a_second_decision_is_refused_as_already_reviewed() {
 #[tokio::test]
 async fn of_two_decisions_at_once_exactly_one_counts() {
     let (_hub, alice) = start().await;
-    let bob = alice.add_human("bob").await;
+    let bob = add_admin(&alice, "bob").await;
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&bob, &codebot]).await;
     let mut agent = codebot.lark_agent().await;
@@ -167,4 +167,45 @@ async fn a_pending_approval_outlives_a_crash() {
     let mut agent = codebot.lark_agent().await;
     decide(&alice, text(&reply, "id"), true).await.ok();
     assert_eq!(agent.expect("approval.result").await["id"], reply["id"]);
+}
+
+async fn add_admin(owner: &Member, name: &str) -> Member {
+    let admin = owner.add_human(name).await;
+    owner.rest.patch(&owner.path(&format!("members/{}", admin.id)), json!({ "role": "admin" })).await.ok();
+    admin
+}
+
+#[tokio::test]
+async fn somebody_who_only_reads_along_may_not_decide_but_whoever_asked_may() {
+    let (_hub, alice) = start().await;
+    let (bob, carol) = (alice.add_human("bob").await, alice.add_human("carol").await);
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&bob, &carol, &codebot]).await;
+    let asked =
+        bob.rest.post(&format!("/v1/channels/{general}/messages"), json!({ "content": "@codebot deploy" })).await;
+    let mut agent = codebot.lark_agent().await;
+    let mut question = deploy(&general);
+    question["message_id"] = asked.created()["id"].clone();
+    let reply = agent.asks("approval.request", question, "approval.request").await;
+    let id = text(&reply, "id");
+    decide(&carol, id, true).await.refused(403, "FORBIDDEN");
+    assert_eq!(decide(&bob, id, true).await.ok()["reviewer_id"], bob.id.as_str());
+}
+
+#[tokio::test]
+async fn a_decision_made_while_the_agent_was_away_answers_its_next_identical_question_once() {
+    let (_hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&codebot]).await;
+    let mut question = deploy(&general);
+    question["fingerprint"] = json!("c0ffee");
+    let mut agent = codebot.lark_agent().await;
+    let first = agent.asks("approval.request", question.clone(), "approval.request").await;
+    drop(agent);
+    decide(&alice, text(&first, "id"), true).await.ok();
+    let mut agent = codebot.lark_agent().await;
+    let again = agent.asks("approval.request", question.clone(), "approval.request").await;
+    assert_eq!((&again["id"], &again["status"]), (&first["id"], &json!("approved")));
+    let third = agent.asks("approval.request", question, "approval.request").await;
+    assert_eq!(third["status"], "pending", "one yes is one action");
 }

@@ -36,9 +36,9 @@ async fn the_reviewer_is_the_caller_whatever_the_body_says() {
     let body = json!({ "channel_id": general, "action": "deploy", "payload": "{}" });
     let made = codebot.rest.post(&alice.path("approvals"), body).await.created();
     let path = format!("/v1/approvals/{}", text(&made, "id"));
-    let body = json!({ "approved": true, "note": "", "reviewer_id": alice.id });
-    let decided = bob.rest.patch(&path, body).await.ok();
-    assert_eq!(decided["reviewer_id"], bob.id.as_str());
+    let body = json!({ "approved": true, "note": "", "reviewer_id": bob.id });
+    let decided = alice.rest.patch(&path, body).await.ok();
+    assert_eq!(decided["reviewer_id"], alice.id.as_str());
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! What a hub loads at its start equals what it knew when it stopped.
 
-use folkmoot_core::model::{Channel, ChannelKind, Head, Member, Membership, Message, Workspace};
+use folkmoot_core::ids::ApprovalId;
+use folkmoot_core::model::{
+    Approval, ApprovalStatus, Channel, ChannelKind, Head, Member, Membership, Message, Workspace,
+};
 use folkmoot_core::{Event, Record, State};
 use proptest::prelude::*;
 
@@ -18,6 +21,21 @@ pub fn an_empty_store_has_an_empty_directory(new_place: NewPlace) {
     let store = place.open();
     let directory = store.directory().expect("a directory");
     assert!(directory.records.is_empty() && directory.heads.is_empty());
+}
+
+pub fn open_questions_are_loaded_and_decided_ones_are_not(new_place: NewPlace) {
+    let (place, mut hub) = (new_place(), Hub::new());
+    let mut store = place.open();
+    let open = hub.one_of_each().into_iter().find_map(|record| match record {
+        Record::Approval(approval) => Some(approval),
+        _ => None,
+    });
+    let open = open.expect("an approval");
+    let decided = Approval { id: ApprovalId(open.id.0 + 1), status: ApprovalStatus::Denied, ..open.clone() };
+    let saved = [&open, &decided].map(|approval| Event::Saved(Record::Approval(approval.clone())));
+    store_all(store.as_mut(), &saved);
+    let loaded = load(store.as_ref());
+    assert_eq!(loaded.overdue_approvals(open.expires_at).collect::<Vec<_>>(), [open.id]);
 }
 
 pub fn the_head_of_a_channel_counts_changes_and_deleted_messages(new_place: NewPlace) {

@@ -342,6 +342,13 @@ impl Hub {
                 note: None,
                 created_at: now,
                 reviewed_at: None,
+                kind: ApprovalKind::Permission,
+                hash: Some("c0ffee".into()),
+                run: Some(RunId(id)),
+                asker: Some(ALICE),
+                scope: ApprovalScope::Run,
+                expires_at: now + 1,
+                used_at: None,
             }
             .into(),
             Lease {

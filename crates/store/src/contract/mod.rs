@@ -84,6 +84,7 @@ macro_rules! contract {
                 the_directory_loads_into_the_state_that_followed_the_events
                 the_head_of_a_channel_counts_changes_and_deleted_messages
                 an_empty_store_has_an_empty_directory
+                open_questions_are_loaded_and_decided_ones_are_not
             }
         }
     };

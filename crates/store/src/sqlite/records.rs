@@ -37,6 +37,13 @@ pub fn directory(connection: &Connection) -> rusqlite::Result<Vec<Record>> {
             records.push(record?);
         }
     }
+    let mut statement =
+        connection.prepare("SELECT body FROM records WHERE kind = ?1 AND state = 'open' ORDER BY id")?;
+    for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_kept_while_open()) {
+        for record in statement.query_map([kind as u8], |row| decode(kind, row, 0))? {
+            records.push(record?);
+        }
+    }
     Ok(records)
 }
 

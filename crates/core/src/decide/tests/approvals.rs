@@ -2,19 +2,37 @@
 
 use super::support::World;
 use super::support::world::notifications;
-use crate::command::{Command, Reply};
+use crate::command::{Command, Reply, RequestApproval};
 use crate::event::Audience;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Code};
 use crate::{Refusal, access};
 
+const DAY: crate::Millis = 24 * 60 * 60 * 1000;
+
 fn ask(channel: Option<ChannelId>) -> Command {
-    Command::RequestApproval { channel, action: "deploy_to_production".to_owned(), payload: "{}".to_owned() }
+    Command::RequestApproval(question(channel))
+}
+
+fn question(channel: Option<ChannelId>) -> RequestApproval {
+    let (action, payload) = ("deploy_to_production".to_owned(), "{}".to_owned());
+    RequestApproval { channel, action, payload, ..RequestApproval::default() }
+}
+
+/// The same question can be asked again.
+fn hashed(run: u128) -> Command {
+    let request = RequestApproval { hash: Some("c0ffee".to_owned()), run: Some(RunId(run)), ..question(None) };
+    Command::RequestApproval(request)
+}
+
+fn approval_of(decision: &crate::Decision) -> Approval {
+    let Reply::Approval(approval) = &decision.reply else { panic!("no approval") };
+    approval.clone()
 }
 
 fn decide(approval: ApprovalId, approved: bool) -> Command {
-    Command::DecideApproval { approval, approved, note: Some("looks good".to_owned()) }
+    Command::DecideApproval { approval, approved, scope: ApprovalScope::Once, note: Some("looks good".to_owned()) }
 }
 
 struct Asked {
@@ -56,10 +74,9 @@ fn an_approval_is_asked_in_a_channel_the_agent_is_in_or_in_none() {
 #[test]
 fn an_approval_names_its_action_and_its_payload_has_a_limit() {
     let Asked { mut world, codebot, .. } = asked();
-    let ask = |action: &str, payload: usize| Command::RequestApproval {
-        channel: None,
-        action: action.to_owned(),
-        payload: "p".repeat(payload),
+    let ask = |action: &str, payload: usize| {
+        let (action, payload) = (action.to_owned(), "p".repeat(payload));
+        Command::RequestApproval(RequestApproval { action, payload, ..question(None) })
     };
     assert_eq!(world.refused(codebot, ask(" ", 0)), Refusal::bad_request("action is required"));
     let too_large = Refusal::bad_request("payload is too large (max 65536 bytes)");
@@ -81,12 +98,121 @@ fn a_question_is_told_in_the_workspace_or_within_its_private_channel() {
 
 #[test]
 fn an_approval_is_decided_once_by_a_person() {
-    let Asked { mut world, alice, bob, approval, .. } = asked();
+    let Asked { mut world, alice, approval, .. } = asked();
+    let chief = world.admin("chief");
     world.later(5);
-    let Reply::Approval(decided) = world.done(bob, decide(approval, true)).reply else { panic!() };
-    assert_eq!((decided.status, decided.reviewer), (ApprovalStatus::Approved, Some(bob)));
+    let Reply::Approval(decided) = world.done(chief, decide(approval, true)).reply else { panic!() };
+    assert_eq!((decided.status, decided.reviewer), (ApprovalStatus::Approved, Some(chief)));
     assert_eq!((decided.note.as_deref(), decided.reviewed_at), (Some("looks good"), Some(world.now)));
-    assert_eq!(world.refused(alice, decide(approval, false)), refusal::ALREADY_REVIEWED);
+    let late = Refusal::bad_request("already reviewed: approved by chief");
+    assert_eq!(
+        world.refused(alice, decide(approval, false)),
+        late,
+        "the first decision counts, and who made it is told"
+    );
+}
+
+#[test]
+fn the_owner_of_the_agent_the_asker_and_admins_decide_and_nobody_else() {
+    let Asked { mut world, alice, bob, codebot, general, .. } = asked();
+    let carol = world.human("carol");
+    for member in [bob, carol] {
+        world.done(alice, Command::AddToChannel { channel: general, member });
+    }
+    let trigger = world.say(bob, general, "@codebot deploy").id;
+    let about = |message| Command::RequestApproval(RequestApproval { about: Some(message), ..question(Some(general)) });
+    let approval = approval_of(&world.done(codebot, about(trigger)));
+    assert_eq!(approval.asker, Some(bob));
+    assert_eq!(world.refused(carol, decide(approval.id, true)), refusal::NOT_A_DECIDER);
+    world.done(bob, decide(approval.id, true));
+    let of_an_agent = world.say(codebot, general, "on it").id;
+    assert_eq!(approval_of(&world.done(codebot, about(of_an_agent))).asker, None, "an agent is nobody's asker");
+    let hidden = world.private("hidden", &[alice, bob]);
+    let unseen = world.say(bob, hidden, "@codebot no").id;
+    assert_eq!(
+        approval_of(&world.done(codebot, about(unseen))).asker,
+        None,
+        "a message the agent cannot see names nobody"
+    );
+}
+
+#[test]
+fn the_same_question_asked_again_while_it_is_open_stays_one_question() {
+    let Asked { mut world, codebot, .. } = asked();
+    let first = approval_of(&world.done(codebot, hashed(1)));
+    let again = world.done(codebot, hashed(2));
+    assert_eq!(approval_of(&again).id, first.id);
+    assert!(again.events.is_empty());
+    let other = world.agent("other");
+    assert_ne!(approval_of(&world.done(other, hashed(1))).id, first.id, "another agent asks for itself");
+}
+
+#[test]
+fn a_decision_made_while_nobody_waited_is_used_for_the_next_identical_question_once() {
+    let Asked { mut world, alice, codebot, .. } = asked();
+    let first = approval_of(&world.done(codebot, hashed(1)));
+    world.done(alice, decide(first.id, true));
+    let second = approval_of(&world.done(codebot, hashed(2)));
+    assert_eq!((second.id, second.status, second.used_at), (first.id, ApprovalStatus::Approved, Some(world.now)));
+    let third = approval_of(&world.done(codebot, hashed(3)));
+    assert_ne!(third.id, first.id);
+    assert_eq!(third.status, ApprovalStatus::Pending, "one yes is one action");
+}
+
+#[test]
+fn a_decision_that_nobody_took_up_for_a_day_no_longer_counts() {
+    let Asked { mut world, alice, codebot, .. } = asked();
+    let first = approval_of(&world.done(codebot, hashed(1)));
+    world.done(alice, decide(first.id, true));
+    world.later(DAY);
+    assert_eq!(approval_of(&world.done(codebot, hashed(2))).status, ApprovalStatus::Pending);
+}
+
+#[test]
+fn a_decision_is_taken_up_once_by_the_agent_that_asked() {
+    let Asked { mut world, alice, codebot, approval, .. } = asked();
+    let take_up = || Command::UseApproval { approval };
+    assert_eq!(world.refused(codebot, take_up()), Refusal::conflict("not decided yet"));
+    world.done(alice, decide(approval, false));
+    let other = world.agent("other");
+    assert_eq!(world.refused(other, take_up()), refusal::APPROVAL_NOT_FOUND);
+    assert_eq!(world.refused(alice, take_up()), refusal::NOT_AUTHORIZED);
+    let used = approval_of(&world.done(codebot, take_up()));
+    assert_eq!(
+        (used.used_at, used.note.as_deref()),
+        (Some(world.now), Some("looks good")),
+        "the note reaches the agent"
+    );
+    assert_eq!(world.refused(codebot, take_up()), Refusal::conflict("this decision was already used"));
+}
+
+#[test]
+fn allowed_for_this_run_holds_for_the_same_question_of_the_same_run_only() {
+    let Asked { mut world, alice, codebot, .. } = asked();
+    let first = approval_of(&world.done(codebot, hashed(1))).id;
+    let for_run = Command::DecideApproval { approval: first, approved: true, scope: ApprovalScope::Run, note: None };
+    world.done(alice, for_run);
+    world.done(codebot, Command::UseApproval { approval: first });
+    assert_eq!(approval_of(&world.done(codebot, hashed(1))).id, first);
+    assert_eq!(approval_of(&world.done(codebot, hashed(2))).status, ApprovalStatus::Pending);
+}
+
+#[test]
+fn a_question_that_nobody_decides_for_a_day_is_denied_and_that_is_told() {
+    let Asked { mut world, alice, codebot, approval, .. } = asked();
+    let hub = crate::Actor::hub(Door::Rest);
+    assert_eq!(world.state.next_deadline(), Some(world.now + DAY));
+    world.later(DAY - 1);
+    assert!(world.done(hub, Command::LetTimePass).events.is_empty());
+    world.later(1);
+    let decision = world.done(hub, Command::LetTimePass);
+    let [crate::Event::Saved(crate::Record::Approval(expired))] = &decision.events[..] else { panic!() };
+    assert_eq!((expired.id, expired.status, expired.reviewer), (approval, ApprovalStatus::Denied, None));
+    assert_eq!(expired.note.as_deref(), Some("nobody decided"));
+    assert_eq!(world.state.next_deadline(), None);
+    let late = Refusal::bad_request("already reviewed: denied, nobody decided in time");
+    assert_eq!(world.refused(alice, decide(approval, true)), late);
+    assert_eq!(world.refused(codebot, Command::LetTimePass), refusal::NOT_AUTHORIZED);
 }
 
 #[test]

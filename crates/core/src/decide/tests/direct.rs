@@ -116,3 +116,12 @@ fn a_direct_channel_does_not_exist_for_others() {
     assert_eq!(world.refused(alice, rename.clone()), refusal::CHANNEL_NOT_FOUND, "not for the owner either");
     world.done(bob, rename);
 }
+
+#[test]
+fn a_direct_channel_cannot_be_deleted_only_archived() {
+    let (mut world, alice, bob, ..) = people();
+    let dm = world.direct(&[alice, bob]);
+    assert_eq!(world.refused(alice, Command::DeleteChannel { channel: dm }), refusal::DIRECT_STAYS);
+    assert_eq!(world.refused(bob, Command::DeleteChannel { channel: dm }), refusal::ADMINS_ONLY);
+    world.done(alice, Command::ArchiveChannel { channel: dm, archived: true });
+}

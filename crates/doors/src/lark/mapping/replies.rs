@@ -42,7 +42,12 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         Reply::Review(review) => (ticket.request, json!({ "review_id": review.id, "status": review.status })),
         Reply::Item(item) => ("workspace.update", serde_json::to_value(ItemObject::from(item)).unwrap_or_default()),
         Reply::Approval(approval) if ticket.request == "approval.request" => {
-            ("approval.request", json!({ "id": approval.id, "status": approval.status }))
+            let asked = json!({ "id": approval.id, "status": approval.status });
+            let decided = json!({ "id": approval.id, "status": approval.status, "review_note": approval.note });
+            ("approval.request", if approval.status == ApprovalStatus::Pending { asked } else { decided })
+        }
+        Reply::Approval(approval) if ticket.request == "approval.use" => {
+            ("approval.use", json!({ "id": approval.id, "status": approval.status, "review_note": approval.note }))
         }
         Reply::Call(call) if ticket.request == "call.offer" => {
             ("call.offer", json!({ "call_id": call.id, "status": call.status }))

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use folkmoot_core::command::{self, Command, PutItem};
+use folkmoot_core::command::{self, Command, PutItem, RequestApproval};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::{ContentType, RoleCard, Runtime};
 use folkmoot_core::{Refusal, refusal};
@@ -82,6 +82,7 @@ const TYPES: &[(&str, Parse)] = &[
     ("pin.remove", pin_remove),
     ("channel.read", channel_read),
     ("approval.decide", approval_decide),
+    ("approval.use", approval_use),
     ("sync.resume", sync_resume),
 ];
 
@@ -234,7 +235,15 @@ fn approval_request(data: Data<'_>) -> Result<Request, Refusal> {
     let request: wire::ApprovalRequest = data.read()?;
     let payload = request.payload.map_or_else(String::new, |raw| text_or_json(&raw));
     let channel = optional(request.channel_id.as_deref(), ChannelId::parse);
-    data.command(Command::RequestApproval { channel, action: request.action, payload })
+    data.command(Command::RequestApproval(RequestApproval {
+        channel,
+        action: request.action,
+        payload,
+        kind: request.kind,
+        hash: request.fingerprint,
+        run: optional(request.run_id.as_deref(), RunId::parse),
+        about: optional(request.message_id.as_deref(), MessageId::parse),
+    }))
 }
 
 /// A JSON string's text, or any other JSON as it was written.
@@ -336,10 +345,16 @@ fn channel_read(data: Data<'_>) -> Result<Request, Refusal> {
     data.command(Command::MarkRead { channel: ChannelId::parse(&read.channel_id), seq: read.seq })
 }
 
+fn approval_use(data: Data<'_>) -> Result<Request, Refusal> {
+    let take_up: wire::ApprovalUse = data.read()?;
+    data.command(Command::UseApproval { approval: ApprovalId::parse(&take_up.approval_id) })
+}
+
 fn approval_decide(data: Data<'_>) -> Result<Request, Refusal> {
     let decide: wire::ApprovalDecide = data.read()?;
     let approval = ApprovalId::parse(&decide.approval_id);
-    data.command(Command::DecideApproval { approval, approved: decide.approved, note: decide.note })
+    let wire::ApprovalDecide { approved, scope, note, .. } = decide;
+    data.command(Command::DecideApproval { approval, approved, scope, note })
 }
 
 fn sync_resume(data: Data<'_>) -> Result<Request, Refusal> {

@@ -43,6 +43,7 @@ const TYPES: &[&str] = &[
     "pin.remove",
     "channel.read",
     "approval.decide",
+    "approval.use",
     "sync.resume",
 ];
 
