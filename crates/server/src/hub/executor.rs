@@ -87,7 +87,7 @@ impl Executor {
             presence_told_at: now,
             reads_stored_at: now,
             streams_looked_at: now,
-            time_passed_at: now - TIME_PAUSE,
+            time_passed_at: now,
             // There may be messages from before the start that the index has not seen.
             put_off: 1,
             caught_up_at: now,
