@@ -78,3 +78,21 @@ async fn a_wrong_password_ends_the_bot_with_a_sentence_and_a_hint() {
     let log = bot.log();
     assert!(log.contains("the login was refused") && log.contains("hint:") && log.contains("bot.password"), "{log}");
 }
+
+#[tokio::test]
+async fn an_image_on_the_hubs_own_drive_is_shown_to_the_model() {
+    let (hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&codebot]).await;
+    let bot = Bot::start(&hub, &codebot, "snek").await;
+    let png = b"\x89PNG\r\n\x1a\n-pixels".to_vec();
+    let file = alice.rest.upload("/drive.bin", "cat.png", "image/png", png).await.created();
+    let mut lark = alice.lark().await;
+    bot.will_say("a cat");
+    lark.say(&general, &format!("@codebot what is {}", text(&file, "markdown"))).await;
+    lark.expect_where("message.new", |data| data["sender_name"] == "codebot").await;
+    let asked = bot.openai.asked().remove(0).json();
+    let messages = asked["messages"].as_array().unwrap();
+    let image = &messages.last().unwrap()["content"][1]["image_url"]["url"];
+    assert_eq!(image, "data:image/png;base64,iVBORw0KGgotcGl4ZWxz", "{asked}");
+}
