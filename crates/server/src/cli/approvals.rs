@@ -1,9 +1,10 @@
 //! `moot approvals`: what agents ask for, and deciding it.
 
+use folkmoot_core::moment;
 use serde_json::{Value, json};
 
 use super::client::{HubArgs, Session, cell, items, text};
-use super::{Fault, Settings, clock, output};
+use super::{Fault, Settings, output};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\
@@ -96,7 +97,7 @@ async fn list(session: &Session, args: &ListArgs) -> anyhow::Result<()> {
     let names = member_names(session).await?;
     let row = |approval: &Value| {
         let agent = names.iter().find(|(id, _)| id == text(approval, "agent_id")).map(|(_, name)| name.clone());
-        let asked = clock::date(approval["created_at"].as_i64().unwrap_or_default());
+        let asked = moment::date(approval["created_at"].as_i64().unwrap_or_default());
         let agent = agent.unwrap_or_else(|| cell(approval, "agent_id"));
         vec![cell(approval, "id"), agent, cell(approval, "status"), asked, cell(approval, "action")]
     };
