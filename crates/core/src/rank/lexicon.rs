@@ -12,13 +12,13 @@ pub const SUBJECTS: &[&str] = &[
     "calendar appointment meeting meet schedule agenda event invite invitation slot availability available busy free book \
      booking reschedule dentist doctor haircut birthday anniversary conference call standup lunch dinner o'clock \
      monday tuesday wednesday thursday friday saturday sunday weekend week month january february march april june july \
-     august september october november december date dates deadline planner day plate diary",
+     august september october november december date dates deadline planner day plate diary block morning afternoon",
     // things to do
     "task todo chore checklist list tick done finish finished complete completed backlog overdue due priority assign \
-     remind reminder reminders remember errand pending project milestone deadline follow",
+     remind reminder reminders remember forget errand bins cleaning pending project milestone deadline follow",
     // notes and knowledge
     "note notes notebook notetaking jot write down idea ideas thought thoughts journal journaling diary memo remember \
-     save knowledge vault draft capture document documents page wiki markdown record summary summarize meeting minutes \
+     save log knowledge vault draft capture document documents page wiki markdown record summary summarize meeting minutes \
      quote bookmark reference brainstorm",
     // mail
     "mail email emails inbox unread reply forward attachment attachments subject newsletter newsletters spam cc bcc \
@@ -26,9 +26,9 @@ pub const SUBJECTS: &[&str] = &[
     // messages to people
     "message messages chat text texting sms dm tell ping whatsapp signal slack send reply contact contacts call phone",
     // music and sound
-    "music song songs track tracks album albums artist artists band playlist playlists play pause skip shuffle volume louder \
+    "music song songs track tracks album albums artist artists band playlist playlists play sing sings singing pause skip shuffle volume louder \
      quieter listen radio podcast podcasts jazz rock pop techno classical beat beats tune tunes singer soundtrack audio \
-     spotify headphones speaker speakers lyrics concert dj turn up stop next mute",
+     spotify headphones speaker speakers lyrics concert dj stop mute",
     // the house
     "light lights lamp lamps bulb brightness dim dimmer bright dark heating heater radiator thermostat temperature degrees \
      warm warmer cold colder cool cooler door doors lock unlock locked garage blinds curtains curtain window windows \
@@ -52,7 +52,7 @@ pub const SUBJECTS: &[&str] = &[
     // money
     "expense expenses money spend spent spending cost costs paid pay payment payments budget budgets budgeting receipt \
      receipts invoice invoices bill bills euro euros dollar dollars pound pounds bucks rent salary income bank account \
-     balance tax taxes refund reimburse reimbursement finance finances financial price cash card owe owes price transfer savings",
+     balance tax taxes refund reimburse reimbursement finance finances financial price cash card owe owes price transfer savings split",
     // ways and travel
     "route routes directions direction navigate navigation map maps drive driving car traffic jam train trains bus buses \
      tram subway metro flight flights plane airport station platform commute walk walking bike cycling cycle trip travel \
@@ -85,6 +85,6 @@ pub const STOP_WORDS: &str = "a about actually after again all also am an and an
      before being but by can could did do does doing don't each every everything few for from get give go going got had \
      handle handles has have having he hello help her here hers hey hi him his how i i'd i'll i'm i've if in into is it its it's just \
      know let like made make many maybe me more most much must my need needs no not now of oh ok okay on one only or our out \
-     over own please put really say says see she should so some somebody someone something that thats that's the their them then there \
+     over own please put really say says see set she should so some somebody someone something that thats that's the their them then there \
      these they thing things this those to too us use user users very want wants was we well were what whats what's when \
      where which while who why will with would yes yet you your";
