@@ -60,6 +60,7 @@ mod jukebox_agent;
 mod jukebox_browser;
 mod jukebox_listen;
 mod smarthole_door;
+mod smarthole_inputs;
 mod smarthole_rejects;
 mod smarthole_routing;
 mod smarthole_terminal;
