@@ -59,6 +59,7 @@ mod rest_workspaces;
 mod jukebox_agent;
 mod jukebox_browser;
 mod jukebox_listen;
+mod smarthole_browser;
 mod smarthole_door;
 mod smarthole_inputs;
 mod smarthole_rejects;
