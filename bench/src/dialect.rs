@@ -2,6 +2,8 @@
 
 use anyhow::{Result, bail};
 
+use crate::socket::upgrade_request;
+
 /// Which server is at the other end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Dialect {
@@ -69,10 +71,7 @@ impl Dialect {
             Self::Bare => "/",
             Self::SocketIo => "/socket.io/?EIO=4&transport=websocket",
         };
-        format!(
-            "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-        )
+        upgrade_request(path, address)
     }
 
     /// The first frame after the upgrade, where the client speaks first.

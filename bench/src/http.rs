@@ -65,6 +65,12 @@ impl Client {
     }
 
     fn exchange(&mut self, method: &str, path: &str, token: &str, body: &str) -> Result<Response> {
+        self.begin(method, path, token, body)?;
+        self.answer()
+    }
+
+    /// Sends a request without waiting for its answer.
+    pub fn begin(&mut self, method: &str, path: &str, token: &str, body: &str) -> Result<()> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => BufReader::new(connect(self.address)?),
@@ -77,6 +83,13 @@ impl Client {
             body.len()
         );
         connection.get_mut().write_all(request.as_bytes())?;
+        self.connection = Some(connection);
+        Ok(())
+    }
+
+    /// The answer to the request that was begun.
+    pub fn answer(&mut self) -> Result<Response> {
+        let mut connection = self.connection.take().context("no request was begun")?;
         let response = read_response(&mut connection)?;
         if !response.closes {
             self.connection = Some(connection);

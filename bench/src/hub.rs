@@ -145,7 +145,7 @@ fn last_lines(log: &Path) -> String {
 }
 
 /// Asks the kernel for a port; between this and the hub's own bind nobody else on the machine is likely to take it.
-fn free_port() -> Result<u16> {
+pub fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 

@@ -15,6 +15,7 @@ mod process;
 mod report;
 mod run;
 mod scenario;
+mod socket;
 mod sqlite;
 mod stats;
 

@@ -32,6 +32,8 @@ pub enum Bar {
     RatioAtMost(f64),
     RatioAtLeast(f64),
     AtMost(f64),
+    /// This much more than what it is against.
+    MoreByAtMost(f64),
     AtLeast(f64),
 }
 
@@ -77,6 +79,7 @@ impl Row {
             Bar::RatioAtMost(limit) => ratio <= limit,
             Bar::RatioAtLeast(limit) => ratio >= limit,
             Bar::AtMost(limit) => self.hub <= limit,
+            Bar::MoreByAtMost(limit) => self.against.is_some_and(|against| self.hub - against <= limit),
             Bar::AtLeast(limit) => self.hub >= limit,
         };
         self.bar.map(|bar| match holds(bar) {
@@ -120,6 +123,7 @@ fn bar_text(bar: Bar) -> String {
         Bar::RatioAtMost(limit) => format!("ratio ≤ {}", number(limit)),
         Bar::RatioAtLeast(limit) => format!("ratio ≥ {}", number(limit)),
         Bar::AtMost(limit) => format!("≤ {}", number(limit)),
+        Bar::MoreByAtMost(limit) => format!("≤ against + {}", number(limit)),
         Bar::AtLeast(limit) => format!("≥ {}", number(limit)),
     }
 }
@@ -239,12 +243,15 @@ mod tests {
         assert_eq!(at(1.4, Bar::RatioAtLeast(0.7)), Some(Met::Yes));
         assert_eq!(at(1.3, Bar::RatioAtLeast(0.7)), Some(Met::No));
         assert_eq!(at(8.0, Bar::AtMost(8.0)), Some(Met::Yes));
+        assert_eq!(at(3.0, Bar::MoreByAtMost(1.0)), Some(Met::Yes));
+        assert_eq!(at(3.1, Bar::MoreByAtMost(1.0)), Some(Met::No));
         assert_eq!(at(7.9, Bar::AtLeast(8.0)), Some(Met::No));
     }
 
     #[test]
     fn unmeasured_ratio_meets_no_bar() {
         assert_eq!(Row::new("x", "s", 1.0).bar(Bar::RatioAtMost(2.0)).met(), Some(Met::No));
+        assert_eq!(Row::new("x", "s", 1.0).bar(Bar::MoreByAtMost(2.0)).met(), Some(Met::No));
         assert_eq!(Row::new("x", "s", 1.0).met(), None);
     }
 

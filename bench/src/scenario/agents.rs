@@ -1,17 +1,17 @@
 //! A thousand agents of a pool, connected and heart-beating as real ones do, and nothing else.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::json;
 
 use super::Suite;
-use crate::frame::{self, Got, PING, PONG, TEXT};
+use crate::frame::TEXT;
 use crate::hub::Hub;
 use crate::process::{CpuSample, resident_bytes};
 use crate::report::{Bar, Row};
+use crate::socket::Socket;
 
 const AGENTS: usize = 1000;
 /// Real agents send `guilds` and `hello` this often.
@@ -80,61 +80,31 @@ fn wait_for(hub: &mut Hub, token: &str, count: usize) -> Result<()> {
 }
 
 struct Agent {
-    stream: TcpStream,
+    socket: Socket,
     hello: String,
 }
 
 impl Agent {
     fn connect(address: SocketAddr, number: usize) -> Result<Self> {
-        let mut stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        let request = format!(
-            "GET /agents HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes())?;
-        let mut answer = Vec::new();
-        let mut byte = [0];
-        while !answer.ends_with(b"\r\n\r\n") {
-            stream.read_exact(&mut byte).context("the upgrade was not answered")?;
-            answer.push(byte[0]);
-        }
-        if !answer.starts_with(b"HTTP/1.1 101") {
-            bail!("the upgrade was refused: {}", String::from_utf8_lossy(&answer));
-        }
-        stream.set_nonblocking(true)?;
+        let mut socket = Socket::connect(address, "/agents")?;
+        socket.stream.set_nonblocking(true)?;
         let hello = json!({
             "type": "hello", "protocolVersion": "1.0.0", "agentId": format!("agent{number}"), "botUserId": number.to_string(),
             "tag": format!("Bot {number}"), "ready": true, "guildIds": ["1445809891242414226", "987654321098765432"],
             "poolId": "bench",
         });
-        let mut agent = Self { stream, hello: hello.to_string() };
-        agent.send(TEXT, agent.hello.clone().as_bytes())?;
-        Ok(agent)
+        let hello = hello.to_string();
+        socket.send(TEXT, hello.as_bytes())?;
+        Ok(Self { socket, hello })
     }
 
     fn heartbeat(&mut self) -> Result<()> {
-        self.send(TEXT, br#"{"type":"guilds","guildIds":["1445809891242414226","987654321098765432"]}"#)?;
-        self.send(TEXT, self.hello.clone().as_bytes())
+        self.socket.send(TEXT, br#"{"type":"guilds","guildIds":["1445809891242414226","987654321098765432"]}"#)?;
+        self.socket.send(TEXT, self.hello.as_bytes())
     }
 
     fn answer_pings(&mut self) -> Result<()> {
-        let mut buffer = [0; 512];
-        let mut reader = frame::FrameReader::default();
-        let mut pings = 0;
-        match frame::read_some(&self.stream, &mut reader, &mut buffer) {
-            Got::Bytes { filled, .. } => {
-                reader.finish(&buffer[..filled], |frame| pings += usize::from(frame.opcode == PING));
-            }
-            Got::Nothing => {}
-            Got::End => bail!("the hub closed an agent's connection"),
-        }
-        (0..pings).try_for_each(|_| self.send(PONG, b""))
-    }
-
-    fn send(&mut self, opcode: u8, payload: &[u8]) -> Result<()> {
-        let mut bytes = Vec::new();
-        frame::encode_client(&mut bytes, opcode, payload);
-        Ok(self.stream.write_all(&bytes)?)
+        self.socket.take()?;
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@ mod fanout;
 mod growth;
 mod idle;
 mod rooms;
+mod smarthole;
 mod snek;
 mod startup;
 mod storm;
@@ -39,12 +40,13 @@ pub struct Suite {
 pub type Scenario = fn(&mut Suite) -> Result<()>;
 
 /// In the order they run; the names are those of `--only`.
-pub const ALL: [(&str, Scenario); 9] = [
+pub const ALL: [(&str, Scenario); 10] = [
     ("fanout", fanout::run),
     ("rooms", rooms::run),
     ("durable", durable::run),
     ("storm", storm::run),
     ("snek", snek::run),
+    ("smarthole", smarthole::run),
     ("idle", idle::run),
     ("agents", agents::run),
     ("startup", startup::run),
