@@ -22,8 +22,12 @@ snek_transcripts=../crates/doors/src/snek/transcripts
 
 # Every client frame of the transcripts, and every transcript as a whole, is where the search begins.
 seed() {
-    mkdir -p corpus/envelope corpus/snek_call corpus/session corpus/record_decode corpus/chopsticks
+    mkdir -p corpus/envelope corpus/snek_call corpus/session corpus/record_decode corpus/chopsticks corpus/smarthole
     cp ../crates/doors/src/chopsticks/transcripts/*.txt corpus/chopsticks/
+    # There, a line that begins with a space continues the one before it.
+    for transcript in ../crates/doors/src/smarthole/transcripts/*.txt; do
+        sed -e ':join' -e '$!{N;bjoin' -e '}' -e 's/\n  */ /g' "$transcript" >"corpus/smarthole/${transcript##*/}"
+    done
     cp "$transcripts"/*.txt corpus/session/
     for transcript in "$snek_transcripts"/*.txt; do
         sed 's/^LOGIN \([a-z]*\)$/LOGIN \1 snek/' "$transcript" >"corpus/session/snek-${transcript##*/}"
@@ -59,6 +63,6 @@ fuzz() {
 seed
 mkdir -p artifacts
 cargo +nightly fuzz build --fuzz-dir .
-for target in envelope snek_call session record_decode chopsticks; do
+for target in envelope snek_call session record_decode chopsticks smarthole; do
     fuzz "$target"
 done
