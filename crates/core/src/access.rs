@@ -208,7 +208,8 @@ pub fn takers<'a>(state: &'a State, speaker: &'a Member) -> impl Iterator<Item =
     state.able_agents(speaker.workspace).filter(move |client| client.id != speaker.id).filter(reachable)
 }
 
-/// Who decides a question of an agent: who answers for the agent, who asked it, and admins. Never an agent.
+/// Who decides a question of an agent, of those who see it: what the agent asks of its own, everybody; what an engine wants
+/// to be permitted on somebody's machine, who answers for the agent, who asked it, and admins. Never an agent.
 pub fn may_decide(state: &State, member: &Member, approval: &Approval) -> Result<(), Refusal> {
     if approval.agent == member.id {
         return Err(refusal::OWN_APPROVAL);
@@ -217,7 +218,8 @@ pub fn may_decide(state: &State, member: &Member, approval: &Approval) -> Result
         return Err(refusal::NOT_AUTHORIZED);
     }
     let answers_for = state.member(approval.agent).is_some_and(|agent| agent.created_by == Some(member.id));
-    if answers_for || approval.asker == Some(member.id) || member.role >= Role::Admin {
+    let is_open = approval.kind == ApprovalKind::Action;
+    if is_open || answers_for || approval.asker == Some(member.id) || member.role >= Role::Admin {
         return Ok(());
     }
     Err(refusal::NOT_A_DECIDER)

@@ -27,7 +27,7 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
     if request.payload.len() > MAX_PAYLOAD_BYTES {
         return Err(Refusal::bad_request("payload is too large (max 65536 bytes)"));
     }
-    let hash = request.hash.map(|hash| short_text(&hash, "hash", MAX_HASH_CHARS)).transpose()?;
+    let hash = request.hash.map(|hash| short_text(&hash, "fingerprint", MAX_HASH_CHARS)).transpose()?;
     if let Some(known) = asked_before(context, actor.member, hash.as_deref(), request.run)? {
         return Ok(known);
     }
@@ -93,8 +93,7 @@ fn asker(context: &Context<'_>, actor: Actor, about: Option<MessageId>) -> Resul
     Ok(sender.filter(|sender| !sender.is_agent()).map(|sender| sender.id))
 }
 
-/// Everybody who can see the question sees it; who answers for the agent, who asked it, and admins decide it. The agent that
-/// asks never does, and neither do other agents.
+/// Decided once; [`access::may_decide`] says by whom.
 pub fn decide(
     context: &mut Context<'_>,
     actor: Actor,

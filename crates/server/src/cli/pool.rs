@@ -99,6 +99,7 @@ pub struct DispatchArgs {
     /// What the operation needs besides guild and channel, as a JSON object.
     #[arg(value_parser = object, default_value = "{}")]
     data: Map<String, Value>,
+    /// What is done there.
     #[arg(long, default_value = "music", value_parser = ["music", "assistant"])]
     kind: String,
     #[command(flatten)]
@@ -111,6 +112,7 @@ pub struct ReleaseArgs {
     guild: String,
     /// The voice channel.
     voice_channel: String,
+    /// What is done there.
     #[arg(long, default_value = "music", value_parser = ["music", "assistant"])]
     kind: String,
     #[command(flatten)]

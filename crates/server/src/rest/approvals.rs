@@ -97,7 +97,7 @@ pub struct Decision {
     note: Option<String>,
 }
 
-/// Decide (the agent's owner, whoever asked it, admins; never an agent). A second decision answers 400 `already reviewed`
+/// Decide (people who see it; a `permission` only the agent's owner, whoever asked it, and admins; never an agent). A second decision answers 400 `already reviewed`
 /// and says who decided.
 #[utoipa::path(patch, path = "/v1/approvals/{approval}", tag = "approvals", request_body = Decision,
     responses((status = 200, body = ApprovalObject)))]

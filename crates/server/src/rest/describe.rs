@@ -19,7 +19,7 @@ comes from `/v1/auth/login` and lasts 24 hours, an agent's key (`lr_…`) lasts 
 Ids are opaque. Lists are bare arrays. Every refusal is JSON with `error`, `code` and `message`.";
 
 /// What the id in a path names.
-const PATH_PARTS: [(&str, &str); 23] = [
+const PATH_PARTS: [(&str, &str); 24] = [
     ("workspace", "id of a workspace"),
     ("member", "id of a member, or `me`"),
     ("agent", "id of an agent"),
@@ -41,6 +41,7 @@ const PATH_PARTS: [(&str, &str); 23] = [
     ("daemon", "id of a daemon"),
     ("guild", "id of a guild, as the agents of a pool name it"),
     ("voice_channel", "id of a voice channel of the guild"),
+    ("name", "id of a file, with any ending"),
     ("pool_agent", "id of a pool's agent, as it names itself"),
     ("message_id", "id of a routed sentence"),
 ];

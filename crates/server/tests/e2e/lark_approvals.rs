@@ -176,7 +176,7 @@ async fn add_admin(owner: &Member, name: &str) -> Member {
 }
 
 #[tokio::test]
-async fn somebody_who_only_reads_along_may_not_decide_but_whoever_asked_may() {
+async fn somebody_who_only_reads_along_may_not_permit_an_engine_anything_but_whoever_asked_may() {
     let (_hub, alice) = start().await;
     let (bob, carol) = (alice.add_human("bob").await, alice.add_human("carol").await);
     let codebot = alice.add_agent("codebot").await;
@@ -186,6 +186,7 @@ async fn somebody_who_only_reads_along_may_not_decide_but_whoever_asked_may() {
     let mut agent = codebot.lark_agent().await;
     let mut question = deploy(&general);
     question["message_id"] = asked.created()["id"].clone();
+    question["kind"] = json!("permission");
     let reply = agent.asks("approval.request", question, "approval.request").await;
     let id = text(&reply, "id");
     decide(&carol, id, true).await.refused(403, "FORBIDDEN");

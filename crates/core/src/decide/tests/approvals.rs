@@ -113,14 +113,17 @@ fn an_approval_is_decided_once_by_a_person() {
 }
 
 #[test]
-fn the_owner_of_the_agent_the_asker_and_admins_decide_and_nobody_else() {
+fn the_owner_of_the_agent_the_asker_and_admins_decide_about_permissions_and_nobody_else() {
     let Asked { mut world, alice, bob, codebot, general, .. } = asked();
     let carol = world.human("carol");
     for member in [bob, carol] {
         world.done(alice, Command::AddToChannel { channel: general, member });
     }
     let trigger = world.say(bob, general, "@codebot deploy").id;
-    let about = |message| Command::RequestApproval(RequestApproval { about: Some(message), ..question(Some(general)) });
+    let about = |message| {
+        let kind = ApprovalKind::Permission;
+        Command::RequestApproval(RequestApproval { about: Some(message), kind, ..question(Some(general)) })
+    };
     let approval = approval_of(&world.done(codebot, about(trigger)));
     assert_eq!(approval.asker, Some(bob));
     assert_eq!(world.refused(carol, decide(approval.id, true)), refusal::NOT_A_DECIDER);
