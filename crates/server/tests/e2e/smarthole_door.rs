@@ -174,6 +174,35 @@ async fn a_port_that_is_taken_closes_the_door_and_nothing_else() {
     let ready: serde_json::Value = ready.json().await.expect("JSON");
     let door = items(&ready["doors"]).iter().find(|door| door["door"] == "smarthole").expect("the door").clone();
     assert_eq!((&door["status"], &door["port"]), (&json!("closed"), &json!(address.port())));
+    let finding = doctor(&hub).await;
+    assert_eq!(finding["verdict"], "warn", "{finding}");
+    let sentence = text(&finding, "sentence");
+    assert!(
+        sentence.contains("the hub runs without this door") && sentence.contains(&address.to_string()),
+        "{finding}"
+    );
+    assert!(text(&finding, "remedy").contains("smarthole.listen"), "{finding}");
+}
+
+/// What `moot doctor` finds about this door of a hub that runs.
+async fn doctor(hub: &Hub) -> serde_json::Value {
+    let home = tempfile::TempDir::new().expect("a folder");
+    let listen = hub.address.to_string();
+    let done = crate::support::moot(home.path(), &["doctor", "--json", "--listen", &listen], &[]).await;
+    let findings: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    items(&findings).iter().find(|finding| finding["check"] == "smarthole").expect("a finding").clone()
+}
+
+#[tokio::test]
+async fn the_doctor_shows_the_door_as_the_running_hub_has_it() {
+    let hub = Hub::start().await;
+    let finding = doctor(&hub).await;
+    assert_eq!(
+        (&finding["verdict"], &finding["sentence"]),
+        (&json!("ok"), &json!(format!("open on {}", address(&hub).await)))
+    );
+    let hub = Setup::default().env("MOOT_SMARTHOLE__ENABLED", "false").start().await;
+    assert_eq!(doctor(&hub).await["sentence"], "turned off in the hub that runs");
 }
 
 #[tokio::test]

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
+use serde_json::Value;
 
 use super::Finding;
-use crate::cli::client::{Hub, Session, text};
+use crate::cli::client::{Hub, Session, items, text};
 use crate::cli::{output, profile};
 use crate::config::{Config, Loaded, keys, values};
 
@@ -94,8 +95,14 @@ pub fn free_space(data_dir: &Path) -> Option<Finding> {
 /// What answers at the address of the hub.
 pub enum Answer {
     Nobody,
-    Ready { version: String },
-    NotReady { why: String },
+    Ready {
+        version: String,
+        /// How the SmartHole door is, as the hub tells.
+        smarthole: Value,
+    },
+    NotReady {
+        why: String,
+    },
     Somebody,
 }
 
@@ -110,9 +117,16 @@ pub async fn hub(config: &Config) -> Answer {
         return Answer::Somebody;
     }
     match hub.get("/readyz", &[]).await {
-        Ok(ready) => Answer::Ready { version: text(&ready, "version").to_owned() },
+        Ok(ready) => {
+            Answer::Ready { version: text(&ready, "version").to_owned(), smarthole: door(&ready, "smarthole") }
+        }
         Err(error) => Answer::NotReady { why: format!("{error:#}") },
     }
+}
+
+fn door(ready: &Value, name: &str) -> Value {
+    let found = items(&ready["doors"]).iter().find(|door| text(door, "door") == name);
+    found.cloned().unwrap_or_default()
 }
 
 /// An address that listens everywhere is reached on loopback.
@@ -127,7 +141,7 @@ pub fn main_listener(config: &Config, hub: &Answer) -> Finding {
     const SUBJECT: &str = "hub";
     let listen = &config.server.listen;
     match hub {
-        Answer::Ready { version } => Finding::ok(SUBJECT, format!("version {version} answers on {listen}")),
+        Answer::Ready { version, .. } => Finding::ok(SUBJECT, format!("version {version} answers on {listen}")),
         Answer::NotReady { why } => {
             let sentence = format!("a hub answers on {listen}, but it is not ready: {why}");
             Finding::warn(SUBJECT, sentence, "look at its log")
@@ -147,8 +161,22 @@ pub fn main_listener(config: &Config, hub: &Answer) -> Finding {
     }
 }
 
+/// A hub that runs knows best how this door is; without one it is what a start would find.
 pub fn smarthole(config: &Config, hub: &Answer) -> Finding {
     const SUBJECT: &str = "smarthole";
+    const REMEDY: &str =
+        "stop what uses it, choose another port with `smarthole.listen`, or set `smarthole.enabled` to false";
+    if let Answer::Ready { smarthole: door, .. } = hub {
+        match text(door, "status") {
+            "open" => return Finding::ok(SUBJECT, format!("open on {}", text(door, "address"))),
+            "off" => return Finding::ok(SUBJECT, "turned off in the hub that runs"),
+            "closed" => {
+                let sentence = format!("the hub runs without this door: {}", text(door, "error"));
+                return Finding::warn(SUBJECT, sentence, format!("{REMEDY}; then start the hub again"));
+            }
+            _ => {}
+        }
+    }
     let listen = &config.smarthole.listen;
     if !config.smarthole.enabled {
         return Finding::ok(SUBJECT, "turned off");
@@ -160,12 +188,7 @@ pub fn smarthole(config: &Config, hub: &Answer) -> Finding {
             Finding::ok(SUBJECT, format!("{listen} is in use, probably by the hub that runs"))
         }
         (true, _) => {
-            let sentence = format!("{listen} is taken, so the hub would start without this door");
-            Finding::warn(
-                SUBJECT,
-                sentence,
-                "stop what uses it, choose another port with `smarthole.listen`, or set `smarthole.enabled` to false",
-            )
+            Finding::warn(SUBJECT, format!("{listen} is taken, so the hub would start without this door"), REMEDY)
         }
     }
 }
