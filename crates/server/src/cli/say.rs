@@ -1,16 +1,19 @@
 //! `moot say`: hands a sentence to the router and shows who took it.
 
-use std::io::{BufRead, IsTerminal};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use conversation::Conversation;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 
 use super::client::{Hub, HubArgs, Session, items, text};
 use super::{Fault, Settings, output};
 
+mod conversation;
+
 const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// How long a client that took a sentence is listened to at the prompt.
+const MAY_SAY_MORE: Duration = Duration::from_secs(10 * 60);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -48,7 +51,7 @@ pub async fn run(settings: &Settings, args: Args) -> anyhow::Result<()> {
     let answer = match (&args.voice, args.text.is_empty()) {
         (Some(recording), _) => speak(hub, recording).await?,
         (None, false) => hub.post("/v1/route", &json!({ "text": args.text.join(" ") })).await?,
-        (None, true) => return prompt(hub).await,
+        (None, true) => return converse(hub).await,
     };
     if args.voice.is_some() && !args.json {
         output::line(&format!("“{}”", output::printable(text(&answer, "text"))))?;
@@ -73,15 +76,22 @@ async fn speak(hub: &Hub, recording: &PathBuf) -> anyhow::Result<Value> {
 
 /// Waits until somebody took it, or nobody will.
 async fn settled(hub: &Hub, answer: &Value) -> anyhow::Result<Value> {
-    let path = format!("/v1/route/{}", text(answer, "message_id"));
+    let path = route_path(answer);
     loop {
         let route = hub.get(&path, &[]).await?;
-        let is_open = ["choosing", "waiting"].contains(&text(&route, "state"));
-        if !is_open || taker(&route).is_some() {
+        if !is_open(&route) || taker(&route).is_some() {
             return Ok(route);
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+fn route_path(answer: &Value) -> String {
+    format!("/v1/route/{}", text(answer, "message_id"))
+}
+
+fn is_open(route: &Value) -> bool {
+    ["choosing", "waiting"].contains(&text(route, "state"))
 }
 
 fn taker(route: &Value) -> Option<&str> {
@@ -141,54 +151,67 @@ async fn history(hub: &Hub, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A prompt: every line is a sentence, and what comes of it is shown when it comes.
-async fn prompt(hub: &Hub) -> anyhow::Result<()> {
-    let (sender, mut lines) = mpsc::channel::<String>(16);
-    if std::io::stdin().is_terminal() {
-        output::note("Say something; Ctrl-D ends.");
-    }
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if sender.blocking_send(line).is_err() {
-                break;
-            }
-        }
-    });
-    let mut open: Vec<(String, usize)> = Vec::new();
+/// Every line is a sentence, and what comes of it is shown when it comes.
+async fn converse(hub: &Hub) -> anyhow::Result<()> {
+    let mut conversation = Conversation::open();
+    let mut open: Vec<Sentence> = Vec::new();
     let mut is_over = false;
     while !is_over || !open.is_empty() {
         tokio::select! {
-            line = lines.recv(), if !is_over => match line {
-                Some(line) if line.trim().is_empty() => {}
+            line = conversation.line(), if !is_over => match line {
                 Some(line) => match hub.post("/v1/route", &json!({ "text": line })).await {
-                    Ok(answer) => open.push((text(&answer, "message_id").to_owned(), 0)),
-                    Err(error) => output::note(&format!("{error:#}")),
+                    Ok(answer) => open.push(Sentence { answer, shown: Vec::new(), at: Instant::now() }),
+                    Err(error) => conversation.note(&format!("{error:#}"))?,
                 },
                 None => is_over = true,
             },
-            () = tokio::time::sleep(LOOK_EVERY), if !open.is_empty() => show_news(hub, &mut open, is_over).await?,
+            () = tokio::time::sleep(LOOK_EVERY), if !open.is_empty() => {
+                for mut sentence in std::mem::take(&mut open) {
+                    if sentence.show_news(hub, &mut conversation, is_over).await? {
+                        open.push(sentence);
+                    }
+                }
+            }
         }
     }
     Ok(())
 }
 
-/// Shows what is new of the sentences said here; those that nobody waits for any more are forgotten at the end.
-async fn show_news(hub: &Hub, open: &mut Vec<(String, usize)>, is_over: bool) -> anyhow::Result<()> {
-    let mut kept = Vec::new();
-    for (id, shown) in std::mem::take(open) {
-        let route = hub.get(&format!("/v1/route/{id}"), &[]).await?;
+/// A sentence of this conversation that may be answered yet.
+struct Sentence {
+    /// What the hub said at once.
+    answer: Value,
+    shown: Vec<String>,
+    at: Instant,
+}
+
+impl Sentence {
+    /// Shows what is new, and tells whether more may come.
+    async fn show_news(&mut self, hub: &Hub, conversation: &mut Conversation, is_over: bool) -> anyhow::Result<bool> {
+        let route = match hub.get(&route_path(&self.answer), &[]).await {
+            Ok(route) => route,
+            Err(error) if is_over => return Err(error),
+            // The hub may come back, and the next sentence tells if it does not.
+            Err(_) => return Ok(true),
+        };
         let lines = said(&route);
-        for line in lines.iter().skip(shown) {
-            output::line(line)?;
+        // Of several clients any may be the next to answer, so new lines are not always the last.
+        let mut known = std::mem::take(&mut self.shown);
+        for line in &lines {
+            match known.iter().position(|shown| shown == line) {
+                Some(at) => drop(known.swap_remove(at)),
+                None => conversation.show(line)?,
+            }
         }
-        let is_open = ["choosing", "waiting"].contains(&text(&route, "state"));
-        if !is_open && shown == 0 && lines.is_empty() {
-            output::note(&verdict(&route, &route).err().map(|fault| fault.sentence).unwrap_or_default());
+        self.shown = lines;
+        if is_open(&route) {
+            return Ok(true);
         }
-        if is_open || (!is_over && taker(&route).is_some()) {
-            kept.push((id, lines.len()));
+        if let Err(fault) = verdict(&route, &self.answer) {
+            conversation.note(&fault.sentence)?;
+            fault.hint.map_or(Ok(()), |hint| conversation.note(&format!("hint: {hint}")))?;
+            return Ok(false);
         }
+        Ok(!is_over && self.at.elapsed() < MAY_SAY_MORE)
     }
-    *open = kept;
-    Ok(())
 }

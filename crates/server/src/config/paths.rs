@@ -18,6 +18,12 @@ pub fn data_dir(environment: &Environment) -> Option<PathBuf> {
     Some(base?.join(FOLDER))
 }
 
+/// `$XDG_STATE_HOME/folkmoot`, else `~/.local/state/folkmoot`.
+pub fn state_dir(environment: &Environment) -> Option<PathBuf> {
+    let base = environment.folder("XDG_STATE_HOME").or_else(|| Some(home(environment)?.join(".local/state")));
+    Some(base?.join(FOLDER))
+}
+
 /// `$XDG_RUNTIME_DIR/folkmoot`; there is no fallback, because other folders are not cleared at logout.
 pub fn runtime_dir(environment: &Environment) -> Option<PathBuf> {
     Some(environment.folder("XDG_RUNTIME_DIR")?.join(FOLDER))

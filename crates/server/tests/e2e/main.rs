@@ -62,6 +62,7 @@ mod jukebox_listen;
 mod smarthole_browser;
 mod smarthole_door;
 mod smarthole_inputs;
+mod smarthole_prompt;
 mod smarthole_rejects;
 mod smarthole_routing;
 mod smarthole_terminal;

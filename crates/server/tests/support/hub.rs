@@ -214,10 +214,10 @@ pub async fn moot(home: &Path, arguments: &[&str], environment: &[(&str, &str)])
     done
 }
 
-pub(super) const BINARY: &str = env!("CARGO_BIN_EXE_moot");
+pub const BINARY: &str = env!("CARGO_BIN_EXE_moot");
 
 /// A command that sees no configuration of the person who runs the tests.
-pub(super) fn clean_command(program: &str, home: &Path) -> Command {
+pub fn clean_command(program: &str, home: &Path) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()

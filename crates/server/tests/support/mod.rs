@@ -14,6 +14,7 @@ pub mod smarthole;
 pub mod snek;
 pub mod socket;
 pub mod telegram;
+pub mod terminal;
 pub mod token;
 #[path = "../../../pool/tests/support/wav.rs"]
 pub mod wav;
