@@ -27,6 +27,8 @@ async fn ready(State(app): State<App>) -> impl IntoResponse {
     let status = |door: &dyn Protocol| if app.door_is_open(door) { "open" } else { "off" };
     let shown = |door: &&dyn Protocol| json!({ "door": door.door(), "path": door.path(), "status": status(*door) });
     let mut doors: Vec<_> = DOORS.iter().filter(|door| !door.is_apart()).map(shown).collect();
+    // The dialects of one door share its path.
+    doors.dedup();
     doors.push(smarthole(&app));
     match app.read(|reader| reader.message(folkmoot_core::ids::MessageId::NONE)).await {
         Ok(_) => {
