@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async_with_config};
 
 use super::DEADLINE;
 
@@ -31,7 +31,8 @@ impl Socket {
             let value = origin.parse().expect("an origin");
             request.headers_mut().insert("origin", value);
         }
-        let (socket, _) = connect_async(request).await?;
+        // Each frame goes out at once; otherwise the second of two waits for the answer to the first.
+        let (socket, _) = connect_async_with_config(request, None, true).await?;
         Ok(Socket::over(socket))
     }
 
