@@ -1,0 +1,323 @@
+/** Everything the page asks of the hub over REST, one function per address. */
+import type {
+  Approval,
+  Channel,
+  Daemon,
+  Delivery,
+  Edit,
+  Engine,
+  Hosted,
+  Invite,
+  Json,
+  Member,
+  Message,
+  Notification,
+  Pin,
+  PinnedMessage,
+  Priority,
+  Run,
+  RunWithActions,
+  Session,
+  StoredFile,
+  Task,
+  WakePreview,
+  Workspace,
+} from './types';
+
+/** A refusal of the hub, or the lack of an answer (`status` 0). `message` is a sentence for people. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly retryAfter = 0,
+    /** What to tell an operator: the request's id in the hub's log. */
+    readonly requestId = '',
+  ) {
+    super(message);
+    this.name = 'ApiError';
+  }
+
+  /** Whether the same request may succeed later by itself. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+type Query = Record<string, string | number | boolean | null | undefined>;
+
+interface Options {
+  body?: unknown;
+  query?: Query;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+let token = '';
+let onSessionEnded: () => void = () => {};
+
+/** Who asks from now on; `ended` is called when the hub no longer knows the token. */
+export function useToken(value: string, ended?: () => void): void {
+  token = value;
+  if (ended) onSessionEnded = ended;
+}
+
+export function address(path: string, query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(key, String(value));
+  }
+  const text = search.toString();
+  return `/v1/${path}${text ? `?${text}` : ''}`;
+}
+
+const id = encodeURIComponent;
+
+async function raw(method: string, path: string, options: Options = {}): Promise<Response> {
+  const headers: Record<string, string> = { ...options.headers };
+  if (token) headers.authorization = `Bearer ${token}`;
+  let body: BodyInit | undefined;
+  if (options.body instanceof FormData || typeof options.body === 'string') body = options.body;
+  else if (options.body !== undefined) {
+    body = JSON.stringify(options.body);
+    headers['content-type'] = 'application/json';
+  }
+  const asked = token;
+  let response: Response;
+  try {
+    response = await fetch(address(path, options.query), { method, headers, body, signal: options.signal });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiError(0, 'OFFLINE', 'The hub cannot be reached.');
+  }
+  if (response.ok) return response;
+  const refusal = await refusalOf(response);
+  if (response.status === 401 && asked && asked === token && !path.startsWith('auth/')) onSessionEnded();
+  throw refusal;
+}
+
+export async function refusalOf(response: Response): Promise<ApiError> {
+  const text = await response.text().catch(() => '');
+  const retryAfter = Number(response.headers.get('retry-after') ?? 0) || 0;
+  const requestId = response.headers.get('x-request-id') ?? '';
+  return refusalFrom(response.status, text, retryAfter, requestId);
+}
+
+export function refusalFrom(status: number, text: string, retryAfter = 0, requestId = ''): ApiError {
+  let sentence = '';
+  let code = '';
+  try {
+    const parsed = JSON.parse(text) as { error?: string; message?: string; code?: string };
+    sentence = parsed.message ?? parsed.error ?? '';
+    code = parsed.code ?? '';
+  } catch {
+    // Not the hub's own words (a proxy's error page): never shown.
+  }
+  if (!sentence) sentence = status >= 500 ? 'The hub has a problem right now. Try again later.' : `The hub refused (${status}).`;
+  return new ApiError(status, code, sentence, retryAfter, requestId);
+}
+
+export async function request<T>(method: string, path: string, options: Options = {}): Promise<T> {
+  const response = await raw(method, path, options);
+  const text = await response.text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+const get = <T>(path: string, query?: Query, signal?: AbortSignal) => request<T>('GET', path, { query, signal });
+const post = <T>(path: string, body: unknown = {}, headers?: Record<string, string>) =>
+  request<T>('POST', path, { body, headers });
+const patch = <T>(path: string, body: unknown = {}) => request<T>('PATCH', path, { body });
+const put = <T>(path: string, body: unknown = {}) => request<T>('PUT', path, { body });
+const del = <T>(path: string) => request<T>('DELETE', path);
+
+export interface PageOf {
+  limit?: number;
+  before?: number | string;
+  after?: number | string;
+  replies?: boolean;
+}
+
+export interface NewMessage {
+  content: string;
+  content_type?: 'text' | 'markdown';
+  thread_id?: string | null;
+  file_id?: string | null;
+  metadata?: Json;
+}
+
+export const auth = {
+  setup: () => get<{ needs_owner: boolean; code_needed: boolean; version: string }>('setup'),
+  register: (body: {
+    email: string;
+    password: string;
+    name: string;
+    workspace_name?: string;
+    setup_code?: string;
+  }) => post<Session>('auth/register', body),
+  login: (body: { email?: string; name?: string; password: string }) => post<Session>('auth/login', body),
+  renew: () => post<Session>('auth/renew'),
+  logout: () => post<unknown>('auth/logout'),
+  providers: () => get<{ id: string; name: string; type: string; registration: string; first_account: boolean }[]>('auth/providers'),
+  invite: (code: string) => get<{ workspace: string; workspace_name?: string; name?: string }>(`invites/${id(code)}`),
+  join: (body: { code: string; name: string; password: string; email?: string }) => post<Session>('auth/join', body),
+  password: (current_password: string, new_password: string) =>
+    post<{ token: string; expires_at: number }>('members/me/password', { current_password, new_password }),
+};
+
+export const workspaces = {
+  list: () => get<Workspace[]>('workspaces'),
+  get: (ws: string) => get<Workspace>(`workspaces/${id(ws)}`),
+  rename: (ws: string, name: string) => patch<Workspace>(`workspaces/${id(ws)}`, { name }),
+  daemons: (ws: string) => get<Daemon[]>(`workspaces/${id(ws)}/daemons`),
+  invites: (ws: string) => get<Invite[]>(`workspaces/${id(ws)}/invites`),
+  invite: (ws: string, body: { role?: string; channel_ids?: string[] } = {}) =>
+    post<Invite>(`workspaces/${id(ws)}/invites`, body),
+  uninvite: (ws: string, invite: string) => del(`workspaces/${id(ws)}/invites/${id(invite)}`),
+  runs: (ws: string, state?: string) => get<Run[]>(`workspaces/${id(ws)}/runs`, { state }),
+};
+
+export const members = {
+  me: () => get<Member>('members/me'),
+  list: (ws: string) => get<Member[]>(`workspaces/${id(ws)}/members`),
+  get: (ws: string, member: string) => get<Member>(`workspaces/${id(ws)}/members/${id(member)}`),
+  add: (ws: string, body: Json) => post<Member & { api_key?: string }>(`workspaces/${id(ws)}/members`, body),
+  change: (ws: string, member: string, body: Json) => patch<Member>(`workspaces/${id(ws)}/members/${id(member)}`, body),
+  remove: (ws: string, member: string) => del(`workspaces/${id(ws)}/members/${id(member)}`),
+  newKey: (ws: string, member: string) => post<{ api_key: string }>(`workspaces/${id(ws)}/members/${id(member)}/key`),
+};
+
+export const channels = {
+  list: (ws: string) => get<Channel[]>(`workspaces/${id(ws)}/channels`),
+  directs: () => get<Channel[]>('users/me/dms'),
+  get: (ws: string, channel: string) => get<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}`),
+  create: (ws: string, body: { name: string; topic?: string; type?: 'channel' | 'private' }) =>
+    post<Channel>(`workspaces/${id(ws)}/channels`, body),
+  change: (ws: string, channel: string, body: { name?: string; topic?: string }) =>
+    patch<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}`, body),
+  archive: (ws: string, channel: string, on: boolean) =>
+    post<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}/${on ? 'archive' : 'unarchive'}`),
+  remove: (ws: string, channel: string) => del(`workspaces/${id(ws)}/channels/${id(channel)}`),
+  admit: (ws: string, channel: string, member_id?: string) =>
+    post<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}/members`, { member_id }),
+  leave: (ws: string, channel: string, member: string) =>
+    del(`workspaces/${id(ws)}/channels/${id(channel)}/members/${id(member)}`),
+  direct: (ws: string, member_ids: string[]) => post<Channel>(`workspaces/${id(ws)}/dm`, { member_ids }),
+  read: (channel: string, seq?: number) =>
+    post<{ read_seq: number; unread_count: number }>(`channels/${id(channel)}/read`, { seq }),
+  notify: (channel: string, preference: string) =>
+    patch<unknown>(`channels/${id(channel)}/notification-preference`, { preference }),
+  pins: (channel: string) => get<PinnedMessage[]>(`channels/${id(channel)}/pins`),
+  pin: (channel: string, message_id: string) => post<Pin>(`channels/${id(channel)}/pins`, { message_id }),
+  unpin: (pin: string) => del(`pins/${id(pin)}`),
+  deliveries: (channel: string, query: { message_id?: string; state?: string; limit?: number } = {}) =>
+    get<Delivery[]>(`channels/${id(channel)}/deliveries`, query),
+  runs: (channel: string, query: { state?: string; limit?: number; before?: string } = {}) =>
+    get<Run[]>(`channels/${id(channel)}/runs`, query),
+  wakePreview: (channel: string, content: string, thread_id?: string | null) =>
+    post<WakePreview>(`channels/${id(channel)}/wake-preview`, { content, thread_id }),
+};
+
+export const messages = {
+  page: (channel: string, query: PageOf = {}) => get<Message[]>(`channels/${id(channel)}/messages`, { ...query }),
+  get: (message: string) => get<Message>(`messages/${id(message)}`),
+  thread: (message: string) => get<Message[]>(`messages/${id(message)}/thread`),
+  edits: (message: string) => get<Edit[]>(`messages/${id(message)}/edits`),
+  send: (channel: string, body: NewMessage, key: string) =>
+    post<Message>(`channels/${id(channel)}/messages`, body, { 'idempotency-key': key }),
+  edit: (message: string, content: string) => patch<Message>(`messages/${id(message)}`, { content }),
+  remove: (message: string) => del(`messages/${id(message)}`),
+  react: (message: string, emoji: string) => post(`messages/${id(message)}/reactions`, { emoji }),
+  unreact: (message: string, emoji: string) => del(`messages/${id(message)}/reactions/${id(emoji)}`),
+  search: (q: string, query: { channel?: string; limit?: number } = {}, signal?: AbortSignal) =>
+    get<Message[]>('search', { q, ...query }, signal),
+};
+
+export const notifications = {
+  list: (query: { unread?: boolean; limit?: number; before?: string } = {}) => get<Notification[]>('notifications', query),
+  count: () => get<{ count: number }>('notifications/unread-count'),
+  read: (notification: string) => patch<Notification>(`notifications/${id(notification)}/read`),
+  readAll: () => post('notifications/mark-all-read'),
+};
+
+export const approvals = {
+  list: (ws: string, query: { status?: string; limit?: number } = {}) =>
+    get<Approval[]>(`workspaces/${id(ws)}/approvals`, query),
+  get: (approval: string) => get<Approval>(`approvals/${id(approval)}`),
+  decide: (approval: string, body: { approved: boolean; note?: string; scope?: 'once' | 'run' }) =>
+    patch<Approval>(`approvals/${id(approval)}`, body),
+};
+
+export const runs = {
+  get: (run: string, query: { after?: number; limit?: number } = {}) => get<RunWithActions>(`runs/${id(run)}`, query),
+  stop: (run: string) => post<Run>(`runs/${id(run)}/stop`),
+  diff: async (run: string) => (await raw('GET', `runs/${id(run)}/diff`)).text(),
+};
+
+export const deliveries = {
+  cancel: (delivery: string) => post<Delivery>(`deliveries/${id(delivery)}/cancel`),
+};
+
+export const tasks = {
+  list: (ws: string, query: Query = {}) => get<Task[]>(`workspaces/${id(ws)}/tasks`, query),
+  create: (
+    ws: string,
+    body: {
+      title: string;
+      description?: string;
+      channel_id?: string | null;
+      message_id?: string | null;
+      assigned_to?: string | null;
+      priority?: Priority;
+    },
+  ) => post<Task>(`workspaces/${id(ws)}/tasks`, body),
+  change: (task: string, body: Partial<Pick<Task, 'title' | 'description' | 'status' | 'priority' | 'assigned_to'>>) =>
+    patch<Task>(`tasks/${id(task)}`, body),
+  claim: (task: string) => post<Task>(`tasks/${id(task)}/claim`),
+  remove: (task: string) => del(`tasks/${id(task)}`),
+};
+
+export const files = {
+  get: (file: string) => get<StoredFile>(`files/${id(file)}`),
+  list: (ws: string, query: { channel_id?: string; limit?: number; before?: string } = {}) =>
+    get<StoredFile[]>(`workspaces/${id(ws)}/files`, query),
+  remove: (file: string) => del(`files/${id(file)}`),
+  blob: async (file: string) => (await raw('GET', `files/${id(file)}/download`)).blob(),
+  /** Uploads with progress, which `fetch` does not tell. */
+  upload(ws: string, file: File, channel: string, progress: (share: number) => void, signal?: AbortSignal): Promise<StoredFile> {
+    return new Promise((resolve, reject) => {
+      const call = new XMLHttpRequest();
+      const form = new FormData();
+      form.set('channel_id', channel);
+      form.set('file', file, file.name);
+      call.open('POST', address(`workspaces/${id(ws)}/files`));
+      call.setRequestHeader('authorization', `Bearer ${token}`);
+      call.upload.onprogress = (event) => event.lengthComputable && progress(event.loaded / event.total);
+      call.onload = () => {
+        if (call.status < 300) resolve(JSON.parse(call.responseText) as StoredFile);
+        else reject(refusalFrom(call.status, call.responseText, Number(call.getResponseHeader('retry-after') ?? 0)));
+      };
+      call.onerror = () => reject(new ApiError(0, 'OFFLINE', 'The hub cannot be reached.'));
+      call.onabort = () => reject(new DOMException('The upload was stopped.', 'AbortError'));
+      signal?.addEventListener('abort', () => call.abort());
+      call.send(form);
+    });
+  },
+};
+
+export const hosting = {
+  engines: () => get<Engine[]>('engines'),
+  test: (engine: string) =>
+    post<{ ok: boolean; took_ms: number; answer?: string; error?: string }>(`engines/${id(engine)}/test`),
+  list: () => get<Hosted[]>('hosting'),
+  create: (body: Json) => post<{ agent: Member }>('hosting', body),
+  remove: (name: string) => del(`hosting/${id(name)}`),
+};
+
+export const admin = {
+  stats: () => get<Json>('admin/stats'),
+  backup: () => post<{ file: string; size: number; created_at: number }>('admin/backup'),
+  status: () => get<Json>('status'),
+};
+
+/** For views that need an address without a function of its own yet. */
+export const call = { get, post, patch, put, del };

@@ -1,0 +1,51 @@
+/** Questions that stand in the way until they are answered. `confirm` for yes or no, `show` for a component of one's own. */
+import type { Component } from 'svelte';
+
+export interface Question {
+  title: string;
+  text?: string;
+  /** The button that does it. */
+  yes: string;
+  danger?: boolean;
+  /** Has to be typed first: for what cannot be taken back. */
+  typed?: string;
+  /** Asks for a text as well. */
+  note?: { label: string; required?: boolean; value?: string };
+}
+
+interface Open {
+  id: number;
+  question?: Question;
+  component?: Component<Record<string, unknown>>;
+  props?: Record<string, unknown>;
+  resolve(value: unknown): void;
+}
+
+class Dialogs {
+  stack = $state.raw<Open[]>([]);
+  private next = 1;
+
+  private push(open: Omit<Open, 'id' | 'resolve'>): Promise<unknown> {
+    return new Promise((resolve) => {
+      this.stack = [...this.stack, { ...open, id: this.next++, resolve }];
+    });
+  }
+
+  /** Resolves to the note (or true) when confirmed, to null otherwise. */
+  confirm(question: Question): Promise<string | true | null> {
+    return this.push({ question }) as Promise<string | true | null>;
+  }
+
+  /** The component gets `close(value)` besides its props. */
+  show<T = unknown>(component: Component<never>, props: Record<string, unknown> = {}): Promise<T | null> {
+    return this.push({ component: component as unknown as Open['component'], props }) as Promise<T | null>;
+  }
+
+  close(id: number, value: unknown): void {
+    const open = this.stack.find((one) => one.id === id);
+    this.stack = this.stack.filter((one) => one.id !== id);
+    open?.resolve(value);
+  }
+}
+
+export const dialogs = new Dialogs();

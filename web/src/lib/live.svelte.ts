@@ -1,0 +1,44 @@
+/** Between plain data and views: a view watches topics, whoever changed the data touches them, and views run once per frame. */
+import { SvelteMap } from 'svelte/reactivity';
+
+const versions = new SvelteMap<string, number>();
+const dirty = new Set<string>();
+let scheduled = false;
+
+/** Call inside `$derived` or a template before reading data of this topic. */
+export function watch(...topics: string[]): void {
+  for (const topic of topics) versions.get(topic);
+}
+
+/** Says that topics changed; views follow with the next frame, or soon when the tab is hidden. */
+export function touch(...topics: string[]): void {
+  for (const topic of topics) dirty.add(topic);
+  if (scheduled || dirty.size === 0) return;
+  scheduled = true;
+  if (typeof document === 'undefined' || document.hidden) setTimeout(flush, 100);
+  else requestAnimationFrame(flush);
+}
+
+/** At once: for what somebody just did with their own hands. */
+export function touchNow(...topics: string[]): void {
+  for (const topic of topics) dirty.add(topic);
+  flush();
+}
+
+function flush(): void {
+  scheduled = false;
+  const topics = [...dirty];
+  dirty.clear();
+  for (const topic of topics) versions.set(topic, (versions.get(topic) ?? 0) + 1);
+}
+
+/** A clock for elapsed times and "5 min ago": one timer for the page, running only while somebody looks. */
+class Clock {
+  seconds = $state(Math.floor(Date.now() / 1000));
+  constructor() {
+    setInterval(() => {
+      if (typeof document === 'undefined' || !document.hidden) this.seconds = Math.floor(Date.now() / 1000);
+    }, 1000);
+  }
+}
+export const clock = new Clock();

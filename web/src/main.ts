@@ -1,0 +1,9 @@
+import './app.css';
+import { mount } from 'svelte';
+import App from './App.svelte';
+import { look } from './lib/theme.svelte';
+
+look.show();
+const target = document.getElementById('app')!;
+target.replaceChildren();
+mount(App, { target });

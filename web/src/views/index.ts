@@ -1,0 +1,32 @@
+/** All views of the page: each is its own file and is loaded when it is first shown. Add a line to add a view. */
+import type { Component } from 'svelte';
+
+export interface View {
+  id: string;
+  /** As `match` in `lib/router` reads it. */
+  path: string;
+  title: string;
+  load(): Promise<{ default: Component<never> }>;
+  /** Shown without the shell, also to those who are not signed in. */
+  open?: boolean;
+  /** Has a place in the navigation, in this order. */
+  nav?: { order: number; icon: Icon; phone?: boolean };
+  when?(): boolean;
+}
+
+export type Icon = 'tasks' | 'agents' | 'machines' | 'admin' | 'search' | 'needs' | 'calls';
+
+/** The view gets what `:name` in its path matched as props. */
+export const views: View[] = [
+  { id: 'signin', path: '/signin', title: 'Sign in', open: true, load: () => import('./SignIn.svelte') },
+  { id: 'channel', path: '/c/:channel/:message?', title: 'Channel', load: () => import('./Channel.svelte') },
+  { id: 'needs', path: '/needs-you', title: 'Needs you', load: () => import('./NeedsYou.svelte') },
+  { id: 'search', path: '/search', title: 'Search', load: () => import('./Search.svelte') },
+  { id: 'approval', path: '/approval/:id', title: 'Approval', load: () => import('./Approval.svelte') },
+];
+
+/** Components that are always there once somebody is signed in: calls, notifications. */
+export const overlays: (() => Promise<{ default: Component }>)[] = [];
+
+/** Buttons in the header of a channel or direct message; each gets `channel`. */
+export const channelActions: (() => Promise<{ default: Component<{ channel: string }> }>)[] = [];
