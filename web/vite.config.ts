@@ -19,5 +19,12 @@ export default defineConfig({
       },
     },
   },
+  // As the hub serves it: what the policy forbids fails here as well.
+  preview: {
+    headers: {
+      'content-security-policy':
+        "default-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self'; worker-src 'self'; style-src 'self'; script-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+    },
+  },
   test: { include: ['src/**/*.test.ts'], environment: 'node' },
 });

@@ -1,4 +1,5 @@
 import './app.css';
+import './markdown.css';
 import { mount } from 'svelte';
 import App from './App.svelte';
 import { look } from './lib/theme.svelte';

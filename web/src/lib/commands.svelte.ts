@@ -19,12 +19,14 @@ export interface Command {
 
 class Commands {
   list = $state.raw<Command[]>([]);
+  /** The same list, for writing: who registers must not depend on what others register. */
+  private all: Command[] = [];
 
   /** Registers; returns what takes it back, for `$effect`. */
   add(...commands: Command[]): () => void {
-    this.list = [...this.list, ...commands];
+    this.list = this.all = [...this.all, ...commands];
     return () => {
-      this.list = this.list.filter((command) => !commands.includes(command));
+      this.list = this.all = this.all.filter((command) => !commands.includes(command));
     };
   }
 }
