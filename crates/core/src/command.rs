@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use crate::Millis;
+use crate::delivery::Delivery;
 use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Lease, Place, PoolLink};
@@ -248,6 +249,27 @@ pub enum Command {
         call: CallId,
     },
 
+    // Wakes
+    /// The agent does not answer, and that is that.
+    PassDelivery {
+        delivery: DeliveryId,
+        why: Option<String>,
+    },
+    /// The agent could not: its sender is told.
+    FailDelivery {
+        delivery: DeliveryId,
+        why: String,
+    },
+    /// What was said goes into a run that is under way.
+    JoinDelivery {
+        delivery: DeliveryId,
+        run: RunId,
+    },
+    /// Its sender, or an admin, takes it back.
+    CancelDelivery {
+        delivery: DeliveryId,
+    },
+
     /// The hub's clock: what was to happen by now happens. Only the hub itself asks for this.
     LetTimePass,
 
@@ -438,6 +460,8 @@ pub struct Send {
     /// Idempotency key: a repeat returns the first message and changes nothing.
     pub key: Option<String>,
     pub stage: Stage,
+    /// The wake this answers, where the agent says so.
+    pub delivery: Option<DeliveryId>,
 }
 
 /// How much of a message a send is.
@@ -554,6 +578,7 @@ pub enum Reply {
     },
     PoolLink(PoolLink),
     Route(Arc<Route>),
+    Delivery(Delivery),
 }
 
 /// Whether a held draft still fits the conversation.

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::delivery::Delivery;
 use crate::ids::*;
 use crate::model::*;
 use crate::record::{Change, ChangeKind, Kind, Record};
@@ -107,9 +109,12 @@ pub struct Wake {
     pub recent: Vec<Arc<Message>>,
     pub thread: Option<WakeThread>,
     pub task: Option<Task>,
+    /// What came of it is kept under this; none for a wake by hand.
+    pub delivery: Option<Arc<Delivery>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WakeReason {
     Mention,
     Dm,
@@ -287,6 +292,7 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         Record::Approval(approval) => within(approval.channel, approval.workspace, is_open(approval.channel, state)),
         Record::Item(item) => Audience::Member(item.agent),
         Record::Route(route) => Audience::Member(route.speaker),
+        Record::Delivery(delivery) => delivery.channel.map_or(Audience::Member(delivery.sender), Audience::Channel),
         Record::Draft(_)
         | Record::Call(_)
         | Record::Webhook(_)
@@ -297,7 +303,8 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         | Record::Token(_)
         | Record::Lease(_)
         | Record::Fence(_)
-        | Record::PoolLink(_) => Audience::Nobody,
+        | Record::PoolLink(_)
+        | Record::Cause(_) => Audience::Nobody,
     }
 }
 

@@ -71,6 +71,7 @@ ids! {
     ReviewId "rev";
     TaskId "task";
     ApprovalId "appr";
+    DeliveryId "dlv";
     RunId "run";
     CallId "call";
     WebhookId "hook";

@@ -5,11 +5,12 @@
 //! database, a clock or a runtime: time, ids and history arrive as arguments.
 //!
 //! Reading order: [`model`] (the things), [`command`] (what can be asked), [`event`] (what happened), [`decide`] (the rules),
-//! [`state`] (what is kept in memory), [`route`] (sentences that are handed on), [`record`] (how things are kept elsewhere).
+//! [`state`] (what is kept in memory), [`route`] (sentences that are handed on), [`delivery`] (wakes and what came of them), [`record`] (how things are kept elsewhere).
 
 pub mod access;
 pub mod command;
 pub mod decide;
+pub mod delivery;
 pub mod event;
 pub mod ids;
 pub mod lookup;

@@ -27,6 +27,9 @@ pub trait Lookup {
     /// The newest messages of a channel that are not deleted, thread replies included, oldest first.
     fn newest_messages(&self, channel: ChannelId, limit: usize) -> Found<Vec<Message>>;
 
+    /// The same, of those that stand no later than a position.
+    fn messages_up_to(&self, channel: ChannelId, seq: u64, limit: usize) -> Found<Vec<Message>>;
+
     /// The newest replies below a message that are not deleted, oldest first, without the message itself.
     fn newest_replies(&self, root: MessageId, limit: usize) -> Found<Vec<Message>>;
 

@@ -253,6 +253,16 @@ pub struct Message {
     pub deleted: bool,
     /// The sender's idempotency key: a second send with it returns this message.
     pub key: Option<String>,
+    /// The message this one came from in the end, and how many agents' messages lie between; none is itself.
+    pub root: Option<MessageId>,
+    pub depth: u32,
+}
+
+impl Message {
+    /// The message at the beginning of what led to this one.
+    pub fn root_id(&self) -> MessageId {
+        self.root.unwrap_or(self.id)
+    }
 }
 
 impl PartialEq for Message {
@@ -266,6 +276,7 @@ impl PartialEq for Message {
                 == (other.created_at, other.updated_at, other.edited_at)
             && (self.edit_count, self.reply_count, self.deleted) == (other.edit_count, other.reply_count, other.deleted)
             && (&self.reactions, &self.key, self.door) == (&other.reactions, &other.key, other.door)
+            && (self.root, self.depth) == (other.root, other.depth)
             && metadata(self) == metadata(other)
     }
 }
@@ -447,6 +458,8 @@ pub enum ApprovalKind {
     Action,
     /// A permission that an engine asks for in the middle of a run.
     Permission,
+    /// Agents went on among themselves for too long: may they continue?
+    Brake,
 }
 
 /// How far a yes or no reaches.

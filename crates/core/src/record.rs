@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
+use crate::delivery::{Cause, Delivery};
 use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Fence, Lease, PoolLink};
@@ -83,6 +84,8 @@ records! {
     Fence(Fence, FenceId) 41;
     PoolLink(PoolLink, PoolLinkId) 42;
     Route(Route, RouteId) 20;
+    Delivery(Delivery, DeliveryId) 50;
+    Cause(Cause, MessageId) 51;
 }
 
 /// A type that is kept as a record.
@@ -116,7 +119,7 @@ impl Kind {
 
     /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
     pub fn is_kept_while_open(self) -> bool {
-        matches!(self, Self::Approval)
+        matches!(self, Self::Approval | Self::Delivery)
     }
 
     pub fn from_number(number: u8) -> Option<Self> {
@@ -207,6 +210,13 @@ impl Record {
                 state: if route.is_open() { OPEN } else { CLOSED },
                 ..Keys::default()
             },
+            Self::Delivery(delivery) => Keys {
+                scope: delivery.channel.map(|channel| channel.0),
+                owner: Some(delivery.agent.0),
+                state: if delivery.is_open() { OPEN } else { CLOSED },
+                ..Keys::default()
+            },
+            Self::Cause(cause) => Keys { scope: cause.channel.map(|channel| channel.0), ..Keys::default() },
         }
     }
 }

@@ -16,6 +16,9 @@ pub enum Code {
     Conflict,
     TooLarge,
     RateLimited,
+    /// What was said waits for people to let it pass.
+    Held,
+    AlreadyAnswered,
     /// The hub cannot do it now (disk full, stopping); nothing was changed, trying again later is right.
     Unavailable,
 }
@@ -33,6 +36,8 @@ impl Code {
             Self::Conflict => "CONFLICT",
             Self::TooLarge => "PAYLOAD_TOO_LARGE",
             Self::RateLimited => "RATE_LIMITED",
+            Self::Held => "held",
+            Self::AlreadyAnswered => "already_answered",
             Self::Unavailable => "INTERNAL_ERROR",
         }
     }
@@ -119,6 +124,10 @@ catalogue! {
     DIRECT_STAYS Forbidden "a direct channel cannot be deleted; archive it instead";
     NOT_A_DECIDER Forbidden "only the agent's owner, whoever asked it, and admins may decide";
     OWN_APPROVAL Forbidden "the agent that asks may not decide";
+    DELIVERY_NOT_FOUND NotFound "delivery not found";
+    NOT_YOUR_DELIVERY Forbidden "this wake is another agent's";
+    DELIVERY_ANSWERED AlreadyAnswered "this wake was answered already";
+    NOT_IN_THE_CHANNEL Forbidden "only people in the channel may decide this";
     CALL_NOT_FOUND NotFound "call not found";
     NOT_THE_CALLEE Forbidden "not the callee";
     NOT_A_PARTICIPANT Forbidden "not a participant";

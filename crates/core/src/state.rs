@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::delivery::{self, Talk, WakeRules};
+use crate::event::Wake;
 use crate::ids::*;
 use crate::model::*;
 use crate::pools;
@@ -31,6 +33,9 @@ pub struct State {
     pools: pools::Table,
     /// Open questions by when they expire.
     open_approvals: BTreeSet<(Millis, ApprovalId)>,
+    deliveries: delivery::Table,
+    /// Settings, not something that happened.
+    wake_rules: WakeRules,
     presence: HashMap<MemberId, Attendance>,
     daemons: HashMap<ConnectionId, Daemon>,
     carried: HashMap<MemberId, ConnectionId>,
@@ -48,6 +53,7 @@ pub struct Room {
     pub channel: Channel,
     pub head: Head,
     pub members: BTreeMap<MemberId, Membership>,
+    pub talk: Talk,
 }
 
 /// The connections of one member and what it says of itself.
@@ -235,11 +241,30 @@ impl State {
 
     /// When something is to happen by itself; see [`Command::LetTimePass`](crate::Command::LetTimePass).
     pub fn next_deadline(&self) -> Option<Millis> {
-        self.open_approvals.first().map(|(at, _)| *at)
+        let approval = self.open_approvals.first().map(|(at, _)| *at);
+        approval.into_iter().chain(self.deliveries.next_deadline()).min()
     }
 
     pub fn overdue_approvals(&self, now: Millis) -> impl Iterator<Item = ApprovalId> {
         self.open_approvals.iter().take_while(move |(at, _)| *at <= now).map(|(_, id)| *id)
+    }
+
+    /// The wakes that are not over.
+    pub fn deliveries(&self) -> &delivery::Table {
+        &self.deliveries
+    }
+
+    pub fn wake_rules(&self) -> &WakeRules {
+        &self.wake_rules
+    }
+
+    pub fn set_wake_rules(&mut self, rules: WakeRules) {
+        self.wake_rules = rules;
+    }
+
+    /// Whether a wake would reach this agent now.
+    pub fn is_reachable(&self, agent: MemberId) -> bool {
+        self.carried.contains_key(&agent) || !self.connections_of(agent).is_empty()
     }
 
     pub fn unread(&self, channel: ChannelId, member: MemberId) -> u64 {
@@ -291,7 +316,10 @@ impl State {
         let carried = std::mem::take(&mut self.carried);
         let doors = std::mem::take(&mut self.doors);
         let streams = std::mem::take(&mut self.streams);
-        *self = Self { presence, daemons, carried, doors, streams, ..fresh };
+        let wake_rules = self.wake_rules;
+        let deliveries = std::mem::take(&mut self.deliveries);
+        *self = Self { presence, daemons, carried, doors, streams, wake_rules, ..fresh };
+        self.deliveries.keep_sent(deliveries);
     }
 
     pub fn apply(&mut self, event: &Event) {
@@ -319,8 +347,8 @@ impl State {
             Event::StreamEnded { stream, .. } => {
                 self.streams.remove(&(stream.sender, stream.channel));
             }
+            Event::Woken(wake) => self.note_wake(wake),
             Event::Typing { .. }
-            | Event::Woken(_)
             | Event::Handed { .. }
             | Event::TaskAssigned { .. }
             | Event::CallSignal { .. }
@@ -330,11 +358,20 @@ impl State {
 
     fn follow_message(&mut self, message: &Message) {
         let Some(room) = self.rooms.get_mut(&message.channel) else { return };
+        let by_agent = self.members.get(&message.sender).is_some_and(|member| member.is_agent());
+        room.talk.follow(message, by_agent);
         room.head = Head { seq: message.seq, version: message.version };
         if let Some(membership) = room.members.get_mut(&message.sender) {
             // Whoever speaks has read what came before.
             membership.read = ReadPosition { seq: message.seq, version: message.version };
             self.moved_reads.insert((message.channel, message.sender));
+        }
+    }
+
+    fn note_wake(&mut self, wake: &Wake) {
+        let connection = wake.through.or_else(|| self.connections_of(wake.agent).last().copied());
+        if let (Some(delivery), Some(connection)) = (&wake.delivery, connection) {
+            self.deliveries.note_sent(delivery.id, connection);
         }
     }
 
@@ -368,6 +405,7 @@ impl State {
                     ApprovalStatus::Approved | ApprovalStatus::Denied => self.open_approvals.remove(&due),
                 };
             }
+            Record::Delivery(delivery) => self.deliveries.put(delivery),
             other => self.pools.put(other),
         }
     }
@@ -428,7 +466,8 @@ impl State {
         match self.rooms.get_mut(&channel.id) {
             Some(room) => room.channel = channel.clone(),
             None => {
-                let room = Room { channel: channel.clone(), head: Head::default(), members: BTreeMap::new() };
+                let (head, members, talk) = (Head::default(), BTreeMap::new(), Talk::default());
+                let room = Room { channel: channel.clone(), head, members, talk };
                 self.rooms.insert(channel.id, room);
             }
         }
@@ -540,7 +579,8 @@ impl State {
         let sorted = |map: &HashMap<MemberId, Arc<Member>>| {
             map.iter().map(|(id, m)| (*id, (**m).clone())).collect::<BTreeMap<_, _>>()
         };
-        let rooms: BTreeMap<_, _> = self.rooms.iter().map(|(id, room)| (*id, room.clone())).collect();
+        let rooms: BTreeMap<_, _> =
+            self.rooms.iter().map(|(id, room)| (*id, Room { talk: Talk::default(), ..room.clone() })).collect();
         let workspaces: BTreeMap<_, _> =
             self.workspaces.iter().map(|(id, workspace)| (*id, workspace.clone())).collect();
         let rooms_of: BTreeMap<_, _> = self
@@ -557,6 +597,7 @@ impl State {
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
         let people = (sorted(&self.members), names, emails, keys, tokens, revoked);
-        (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), self.open_approvals.clone())
+        let waiting = (self.open_approvals.clone(), self.deliveries.stored_part());
+        (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)
     }
 }

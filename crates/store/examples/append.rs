@@ -188,6 +188,8 @@ impl Source {
             reactions: Vec::new(),
             deleted: false,
             key: Some(key),
+            root: None,
+            depth: 0,
         }))
     }
 }

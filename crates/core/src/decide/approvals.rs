@@ -24,6 +24,10 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
     if let Some(channel) = request.channel {
         access::room_inside(context.state, actor, channel)?;
     }
+    if request.kind == ApprovalKind::Brake {
+        // Only the hub holds texts back; deciding such a question posts one.
+        return Err(Refusal::bad_request("kind must be one of action, permission"));
+    }
     if request.payload.len() > MAX_PAYLOAD_BYTES {
         return Err(Refusal::bad_request("payload is too large (max 65536 bytes)"));
     }

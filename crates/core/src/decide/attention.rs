@@ -112,6 +112,7 @@ pub fn wake(
         recent: Vec::new(),
         thread: None,
         task: None,
+        delivery: None,
     };
     fill(&mut wake);
     events.push(Event::Woken(Arc::new(wake)));

@@ -63,6 +63,8 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
         reactions: Vec::new(),
         deleted: false,
         key,
+        root: None,
+        depth: 0,
     });
     let mut events: Vec<_> = live.map(|stream| Event::StreamEnded { stream, said: true }).into_iter().collect();
     events.push(Event::MessageSent(Arc::clone(&message)));

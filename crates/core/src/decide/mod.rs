@@ -8,6 +8,7 @@ mod approvals;
 mod attention;
 mod calls;
 mod channels;
+pub mod deliveries;
 mod drafts;
 mod files;
 mod guests;
@@ -57,6 +58,8 @@ pub struct Decision {
     /// How many of the events the actor hears of before the reply (the document's order: `message.new`, then the ack,
     /// then wakes and notifications).
     pub told_before_reply: usize,
+    /// What the actor is told instead of the reply, although all this happened: a text that is held is not posted.
+    pub refused: Option<Refusal>,
 }
 
 pub type Outcome = Result<Decision, Refusal>;
@@ -64,7 +67,7 @@ pub type Outcome = Result<Decision, Refusal>;
 impl Decision {
     fn new(reply: Reply, events: Vec<Event>) -> Self {
         let told_before_reply = events.len();
-        Self { events, reply, told_before_reply }
+        Self { events, reply, told_before_reply, refused: None }
     }
 
     fn reply_after(mut self, events: usize) -> Self {
@@ -171,6 +174,10 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
             approvals::decide(context, actor, approval, approved, scope, note)
         }
         Command::UseApproval { approval } => approvals::take_up(context, actor, approval),
+        Command::PassDelivery { delivery, why } => deliveries::pass(context, actor, delivery, why),
+        Command::FailDelivery { delivery, why } => deliveries::fail(context, actor, delivery, &why),
+        Command::JoinDelivery { delivery, run } => deliveries::join(context, actor, delivery, run),
+        Command::CancelDelivery { delivery } => deliveries::cancel(context, actor, delivery),
         Command::LetTimePass => approvals::let_time_pass(context, actor),
         Command::OfferCall { callee, kind, sdp } => calls::offer(context, actor, callee, kind, sdp),
         Command::AnswerCall { call, sdp } => calls::answer(context, actor, call, sdp),

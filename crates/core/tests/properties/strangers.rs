@@ -115,6 +115,8 @@ fn id_of(record: &Record) -> String {
         Record::Fence(it) => it.id.to_string(),
         Record::PoolLink(it) => it.id.to_string(),
         Record::Route(it) => it.id.to_string(),
+        Record::Delivery(it) => it.id.to_string(),
+        Record::Cause(it) => it.id.to_string(),
     }
 }
 

@@ -17,7 +17,7 @@ use super::world::{key, new_file, new_member};
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 83;
+pub const KINDS: u16 = 87;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -74,6 +74,7 @@ impl Pool {
             kind @ 76..81 => self.route(kind, dice),
             81 => Command::UseApproval { approval: dice.pick(&self.approvals) },
             82 => Command::LetTimePass,
+            kind @ 83..87 => self.delivery(kind, dice),
             _ => self.send(dice),
         }
     }
@@ -208,6 +209,7 @@ impl Pool {
             kind: dice.maybe(&["system", "", "user", "\u{7}"]).map(str::to_owned),
             content_type: dice.pick(&[ContentType::Text, ContentType::Markdown]),
             stage: dice.pick(&[Stage::Whole, Stage::Whole, Stage::Partial, Stage::Final]),
+            delivery: dice.maybe(&self.deliveries),
         })
     }
 
@@ -397,6 +399,16 @@ impl Pool {
         }
     }
 
+    fn delivery(&self, kind: u16, dice: &mut Dice) -> Command {
+        let delivery = dice.pick(&self.deliveries);
+        match kind {
+            83 => Command::PassDelivery { delivery, why: dice.coin().then(|| self.text(dice)) },
+            84 => Command::FailDelivery { delivery, why: self.text(dice) },
+            85 => Command::JoinDelivery { delivery, run: RunId(u128::from(dice.roll(3)) + 1) },
+            _ => Command::CancelDelivery { delivery },
+        }
+    }
+
     fn choice(&self, client: MemberId, dice: &mut Dice) -> Choice {
         let chosen = |client| Chosen { client, reason: Some(self.mark.to_owned()) };
         match dice.roll(4) {
@@ -546,5 +558,9 @@ pub fn number(command: &Command) -> u16 {
         Command::EndAttempt { .. } => 80,
         Command::UseApproval { .. } => 81,
         Command::LetTimePass => 82,
+        Command::PassDelivery { .. } => 83,
+        Command::FailDelivery { .. } => 84,
+        Command::JoinDelivery { .. } => 85,
+        Command::CancelDelivery { .. } => 86,
     }
 }

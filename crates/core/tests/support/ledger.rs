@@ -135,6 +135,11 @@ impl Lookup for Ledger {
         Ok(self.newest(limit, |message| message.channel == channel))
     }
 
+    fn messages_up_to(&self, channel: ChannelId, seq: u64, limit: usize) -> Found<Vec<Message>> {
+        self.there()?;
+        Ok(self.newest(limit, |message| message.channel == channel && message.seq <= seq))
+    }
+
     fn newest_replies(&self, root: MessageId, limit: usize) -> Found<Vec<Message>> {
         self.there()?;
         Ok(self.newest(limit, |message| message.thread == Some(root)))

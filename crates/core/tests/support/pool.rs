@@ -25,6 +25,7 @@ pub struct Pool {
     pub pins: Vec<PinId>,
     pub items: Vec<ItemId>,
     pub routes: Vec<RouteId>,
+    pub deliveries: Vec<DeliveryId>,
     /// Names to mention and to take.
     pub names: Vec<String>,
     /// Every text carries this, so that it can be found again.
@@ -63,6 +64,7 @@ impl Pool {
             pins: Vec::new(),
             items: Vec::new(),
             routes: Vec::new(),
+            deliveries: Vec::new(),
             names: Vec::new(),
             mark: "",
             fresh: 0,
@@ -89,7 +91,8 @@ impl Pool {
             Record::Pin(pin) => self.pins.push(pin.id),
             Record::Item(item) => self.items.push(item.id),
             Record::Route(route) => self.routes.push(route.id),
-            Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) => {}
+            Record::Delivery(delivery) => self.deliveries.push(delivery.id),
+            Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) | Record::Cause(_) => {}
             Record::Lease(_) | Record::Fence(_) | Record::PoolLink(_) => {}
         }
     }
@@ -111,6 +114,7 @@ impl Pool {
         self.pins.push(PinId(unknown));
         self.items.push(ItemId(unknown));
         self.routes.push(RouteId(unknown));
+        self.deliveries.push(DeliveryId(unknown));
     }
 
     /// This member, on its newest connection or without any; now and then a daemon for one of its agents.

@@ -3,6 +3,7 @@
 //! Each is a view of a core thing. Nothing secret has a field here, so nothing secret can be shown.
 
 use folkmoot_core::command::DaemonAgent;
+use folkmoot_core::delivery::Delivery;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::state::Room;
@@ -45,6 +46,17 @@ pub struct MessageObject<'a> {
     pub created_at: Millis,
     pub updated_at: Millis,
     pub seq: u64,
+    /// The message this one came from in the end, and how many agents' messages lie between; absent: itself, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub root_id: Option<MessageId>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub depth: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Metadata is kept as its own text; without any it is the empty object.
@@ -80,6 +92,8 @@ impl<'a> MessageObject<'a> {
             created_at: message.created_at,
             updated_at: message.updated_at,
             seq: message.seq,
+            root_id: message.root,
+            depth: message.depth,
         }
     }
 }
@@ -127,6 +141,68 @@ impl<'a> From<&'a Notification> for NotificationObject<'a> {
             acked_at: notification.acked_at,
             expires_at: notification.expires_at,
             payload: notification.payload.as_deref(),
+        }
+    }
+}
+
+/// A wake of an agent and what came of it.
+#[derive(Clone, Serialize, ToSchema)]
+#[schema(as = Delivery)]
+pub struct DeliveryObject<'a> {
+    #[schema(value_type = String)]
+    pub id: DeliveryId,
+    #[schema(value_type = Option<String>)]
+    pub channel_id: Option<ChannelId>,
+    #[schema(value_type = Option<String>)]
+    pub thread_id: Option<MessageId>,
+    #[schema(value_type = String)]
+    pub agent_id: MemberId,
+    pub agent_name: &'a str,
+    #[schema(value_type = String)]
+    pub sender_id: MemberId,
+    /// `mention`, `dm`, `thread_reply` or `task_assigned`.
+    pub reason: &'static str,
+    /// `queued`, `leased`, `admitted`, then `answered`, `passed`, `failed`, `expired`, `cancelled` or `suppressed`.
+    pub state: &'static str,
+    pub why: Option<&'a str>,
+    #[schema(value_type = Vec<String>)]
+    pub message_ids: &'a [MessageId],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub task_id: Option<TaskId>,
+    #[schema(value_type = String)]
+    pub root_id: MessageId,
+    pub depth: u32,
+    #[schema(value_type = Option<String>)]
+    pub run_id: Option<RunId>,
+    #[schema(value_type = Option<String>)]
+    pub reply_id: Option<MessageId>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+    pub expires_at: Millis,
+}
+
+impl<'a> DeliveryObject<'a> {
+    pub fn new(delivery: &'a Delivery, state: &'a State) -> Self {
+        Self {
+            id: delivery.id,
+            channel_id: delivery.channel,
+            thread_id: delivery.thread,
+            agent_id: delivery.agent,
+            agent_name: state.name_of(delivery.agent),
+            sender_id: delivery.sender,
+            reason: delivery.reason.as_str(),
+            state: delivery.state.as_str(),
+            why: delivery.why.as_deref(),
+            message_ids: &delivery.messages,
+            task_id: delivery.task,
+            root_id: delivery.root,
+            depth: delivery.depth,
+            run_id: delivery.run,
+            reply_id: delivery.reply,
+            created_at: delivery.created_at,
+            updated_at: delivery.updated_at,
+            expires_at: delivery.expires_at,
         }
     }
 }

@@ -91,6 +91,9 @@ pub struct MessageSend {
     pub file_id: Option<String>,
     #[serde(default)]
     pub metadata: Option<Box<RawValue>>,
+    /// Beyond the document: the wake that this answers.
+    #[serde(default)]
+    pub delivery_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -124,6 +127,8 @@ pub struct ThreadReply {
     pub content_type: Option<ContentType>,
     #[serde(default)]
     pub metadata: Option<Box<RawValue>>,
+    #[serde(default)]
+    pub delivery_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -295,6 +300,26 @@ pub struct ApprovalDecide {
     pub scope: ApprovalScope,
     #[serde(default)]
     pub note: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct WakePass {
+    pub delivery_id: String,
+    #[serde(default)]
+    pub why: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct WakeFail {
+    pub delivery_id: String,
+    #[serde(default)]
+    pub why: String,
+}
+
+#[derive(Deserialize)]
+pub struct WakeJoin {
+    pub delivery_id: String,
+    pub run_id: String,
 }
 
 /// One channel with a position, or several positions of the workspace at once.

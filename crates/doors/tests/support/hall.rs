@@ -299,10 +299,11 @@ impl Hall {
 
     fn publish(&mut self, index: usize, outcome: Result<Decision, Refusal>, ticket: &Ticket) {
         match outcome {
-            Ok(Decision { events, reply, told_before_reply }) => {
+            Ok(Decision { events, reply, told_before_reply, refused }) => {
                 let (before, after) = events.split_at(told_before_reply);
                 self.tell_all(before);
                 match self.bounded_subscription(index, &reply) {
+                    _ if refused.is_some() => self.answer(index, ticket, refused.as_ref().map_or(Ok(&reply), Err)),
                     true => self.answer(index, ticket, Ok(&reply)),
                     false => self.answer(index, ticket, Err(&refusal::SUBSCRIPTION_LIMIT)),
                 }

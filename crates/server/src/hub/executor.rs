@@ -224,8 +224,11 @@ impl Executor {
             connection.set_member(actor.member, session);
             self.fanout.attach(Arc::clone(connection), actor.member, state);
         }
-        let Decision { events, reply, told_before_reply } = decision;
-        let reply = self.bounded_subscription(actor, reply);
+        let Decision { events, reply, told_before_reply, refused } = decision;
+        let reply = match refused {
+            Some(refusal) => Err(refusal),
+            None => self.bounded_subscription(actor, reply),
+        };
         let (before, after) = events.split_at(told_before_reply.min(events.len()));
         self.tell_all(before, state, now);
         self.respond(respond, &reply, state);
@@ -464,8 +467,8 @@ impl Batch<'_, '_> {
             }
             Work::Unsubscribe { connection, channel } => {
                 fanout.unsubscribe(connection, channel);
-                let outcome =
-                    Ok(Decision { events: Vec::new(), reply: Reply::Subscribed(channel), told_before_reply: 0 });
+                let reply = Reply::Subscribed(channel);
+                let outcome = Ok(Decision { events: Vec::new(), reply, told_before_reply: 0, refused: None });
                 // The reply must not subscribe it again.
                 let actor = Actor { connection: None, ..actor };
                 return Some(Decided { actor, respond, attach: None, outcome });

@@ -80,7 +80,9 @@ impl From<Refusal> for ApiError {
             }
             Code::Forbidden => (StatusCode::FORBIDDEN, refusal.code),
             Code::NotFound => (StatusCode::NOT_FOUND, refusal.code),
-            Code::Conflict | Code::EmailExists => (StatusCode::CONFLICT, refusal.code),
+            Code::Conflict | Code::EmailExists | Code::Held | Code::AlreadyAnswered => {
+                (StatusCode::CONFLICT, refusal.code)
+            }
             // A text over the rules' limit is a wrong value in a body that was read; 413 is for bodies that were not.
             Code::BadRequest | Code::TooLarge => (StatusCode::BAD_REQUEST, Code::BadRequest),
             Code::RateLimited => (StatusCode::TOO_MANY_REQUESTS, refusal.code),

@@ -41,6 +41,8 @@ fn send(store: &mut dyn Store, seq: u64, content: &str) {
         reactions: Vec::new(),
         deleted: false,
         key: None,
+        root: None,
+        depth: 0,
     };
     let mut transaction = store.begin().expect("a transaction");
     transaction.append(&Event::MessageSent(Arc::new(message))).expect("an append");

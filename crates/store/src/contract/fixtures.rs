@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use folkmoot_core::delivery::{Cause, Delivery, DeliveryState};
+use folkmoot_core::event::WakeReason;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::pools::{Fence, Lease, Place, PoolLink, SessionKind};
@@ -60,6 +62,31 @@ impl Hub {
         self.heads.get(&channel).copied().unwrap_or_default()
     }
 
+    pub fn delivery(&mut self) -> Delivery {
+        let id = self.id();
+        Delivery {
+            id: DeliveryId(id),
+            workspace: WORKSPACE,
+            channel: Some(GENERAL),
+            thread: None,
+            agent: BOB,
+            sender: ALICE,
+            reason: WakeReason::Mention,
+            state: DeliveryState::Leased,
+            why: None,
+            messages: vec![MessageId(id)],
+            task: None,
+            root: MessageId(id),
+            depth: 0,
+            run: None,
+            reply: None,
+            created_at: self.now,
+            updated_at: self.now,
+            due_at: self.now + 300,
+            expires_at: self.now + 1_000_000,
+        }
+    }
+
     pub fn message(&mut self, channel: ChannelId, content: &str) -> Message {
         let id = MessageId(self.id());
         let head = self.heads.entry(channel).or_default();
@@ -85,6 +112,8 @@ impl Hub {
             reactions: Vec::new(),
             deleted: false,
             key: None,
+            root: None,
+            depth: 0,
         }
     }
 
@@ -412,6 +441,8 @@ impl Hub {
             .into(),
             self.memory(BOB, "default", "answer").into(),
             self.route().into(),
+            self.delivery().into(),
+            Cause { granted: 6, ..Cause::new(message, WORKSPACE, Some(GENERAL), now) }.into(),
             self.token("jti").into(),
             workspace.into(),
         ]

@@ -341,7 +341,11 @@ impl<W: Window> Lookup for View<W> {
     }
 
     fn newest_messages(&self, channel: ChannelId, limit: usize) -> Found<Vec<Message>> {
-        self.read(|connection| read::newest_messages(connection, channel, limit))
+        self.read(|connection| read::newest_messages(connection, channel, u64::MAX, limit))
+    }
+
+    fn messages_up_to(&self, channel: ChannelId, seq: u64, limit: usize) -> Found<Vec<Message>> {
+        self.read(|connection| read::newest_messages(connection, channel, seq, limit))
     }
 
     fn newest_replies(&self, root: MessageId, limit: usize) -> Found<Vec<Message>> {

@@ -40,13 +40,19 @@ macro_rules! by_place {
     };
 }
 
-pub fn newest_messages(connection: &Connection, channel: ChannelId, at_most: usize) -> rusqlite::Result<Vec<Message>> {
+/// The newest that stand no later than a position, oldest first.
+pub fn newest_messages(
+    connection: &Connection,
+    channel: ChannelId,
+    up_to: u64,
+    at_most: usize,
+) -> rusqlite::Result<Vec<Message>> {
     const SQL: &str = concat!(
         select_messages!("FROM ("),
-        by_place!("p.n AS n, p.seq AS seq", "AND f.deleted = 0", "DESC", "?2"),
+        by_place!("p.n AS n, p.seq AS seq", "AND f.deleted = 0 AND p.seq <= ?3", "DESC", "?2"),
         ") e CROSS JOIN live m ON m.n = e.n ORDER BY e.seq DESC LIMIT ?2"
     );
-    let mut messages = collect(connection, SQL, params![blob(channel.0), limit(at_most)])?;
+    let mut messages = collect(connection, SQL, params![blob(channel.0), limit(at_most), integer(up_to)])?;
     messages.reverse();
     Ok(messages)
 }

@@ -12,7 +12,7 @@ macro_rules! select_messages {
     ($rest:literal) => {
         concat!(
             "SELECT m.id, m.channel, m.seq, m.version, m.sender, m.thread, m.content, m.content_type, m.kind, m.file, m.metadata, ",
-            "m.door, m.created_at, m.updated_at, m.edited_at, m.edit_count, m.reply_count, m.reactions, m.deleted, m.key ",
+            "m.door, m.created_at, m.updated_at, m.edited_at, m.edit_count, m.reply_count, m.reactions, m.deleted, m.key, m.root, m.depth ",
             $rest
         )
     };
@@ -20,7 +20,7 @@ macro_rules! select_messages {
 pub(super) use select_messages;
 
 /// How many columns [`select_messages`] reads; what a statement adds of its own comes after them.
-pub const MESSAGE_COLUMNS: usize = 20;
+pub const MESSAGE_COLUMNS: usize = 22;
 
 pub fn blob(id: u128) -> [u8; 16] {
     id.to_be_bytes()
@@ -79,6 +79,8 @@ pub fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         },
         deleted: row.get(18)?,
         key: row.get(19)?,
+        root: optional_id(row, 20)?.map(MessageId),
+        depth: row.get(21)?,
     })
 }
 

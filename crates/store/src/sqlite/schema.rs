@@ -19,7 +19,7 @@ pub const VERSION: u32 = MIGRATIONS.len() as u32;
 /// Marks the file as a Folkmoot database (`Folk`), so that a restore can tell it from any other.
 pub const APPLICATION: i32 = 0x466f_6c6b;
 
-const MIGRATIONS: &[&str] = &[FIRST, PLACES, OPEN_RECORDS];
+const MIGRATIONS: &[&str] = &[FIRST, PLACES, OPEN_RECORDS, ROOTS];
 
 /// Ids are 16 bytes, big end first, and so sort by time. Numbers of `kind`, `door` and `content_type` are those of the code.
 const FIRST: &str = "
@@ -114,6 +114,12 @@ DROP INDEX messages_seq;
 
 /// What is still open is read at every start; what was ever asked need not be.
 const OPEN_RECORDS: &str = "CREATE INDEX records_open ON records (kind, id) WHERE state = 'open';";
+
+/// Which message another one came from in the end; nothing there means itself. Adds no index and touches no row.
+const ROOTS: &str = "
+ALTER TABLE messages ADD COLUMN root BLOB;
+ALTER TABLE messages ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
+";
 
 /// Refuses a database of a newer version by its file header alone, before SQLite opens (and thereby touches) anything.
 pub fn refuse_newer_file(path: &Path) -> Result<(), StoreError> {

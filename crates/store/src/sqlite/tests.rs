@@ -56,6 +56,8 @@ fn message(seq: u64, content: &str) -> Message {
         reactions: Vec::new(),
         deleted: false,
         key: Some(format!("key {seq}")),
+        root: None,
+        depth: 0,
     }
 }
 

@@ -24,8 +24,8 @@ pub fn carry_out(connection: &Connection, books: &mut Books, write: &Write<'_>) 
 fn insert_message(connection: &Connection, books: &mut Books, message: &Message) -> rusqlite::Result<()> {
     // OR FAIL: a failed append undoes its whole transaction anyhow, so SQLite need not copy pages to undo the statement alone.
     const INSERT: &str = "INSERT OR FAIL INTO messages (id, channel, seq, version, deleted, thread, sender, created_at, updated_at, \
-        edited_at, edit_count, reply_count, door, content_type, kind, file, key, reactions, metadata, content, n) \
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+        edited_at, edit_count, reply_count, door, content_type, kind, file, key, reactions, metadata, content, n, root, depth) \
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
     let Books { keys, places } = books;
     places.give_out(connection, message.channel, integer(message.seq))?;
     let number = keys.next_number();
@@ -51,6 +51,8 @@ fn insert_message(connection: &Connection, books: &mut Books, message: &Message)
         message.metadata.as_ref().map(|raw| raw.get()),
         message.content,
         number,
+        optional_blob(message.root.map(|id| id.0)),
+        message.depth,
     ])?;
     if let Some(key) = &message.key {
         keys.add(message.sender, key, number);

@@ -1,5 +1,6 @@
 //! From what happened to the frame that tells it.
 
+use folkmoot_core::delivery::Delivery;
 use folkmoot_core::event::{CallSignal, Event, Wake};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
@@ -223,6 +224,7 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         Record::Member(member) => frame("member.update", MemberObject::new(member, view.state), view),
         Record::Workspace(workspace) => frame("workspace.changed", WorkspaceObject::from(workspace), view),
         Record::Route(route) => frame("route.update", RouteObject::from(route), view),
+        Record::Delivery(delivery) => frame("delivery.update", DeliveryObject::new(delivery, view.state), view),
         Record::Draft(_)
         | Record::Call(_)
         | Record::Webhook(_)
@@ -234,7 +236,8 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         | Record::Token(_)
         | Record::Lease(_)
         | Record::Fence(_)
-        | Record::PoolLink(_) => return None,
+        | Record::PoolLink(_)
+        | Record::Cause(_) => return None,
     })
 }
 
@@ -270,7 +273,7 @@ fn woken(wake: &Wake, view: View<'_>) -> String {
             "messages": replies,
         })
     });
-    let data = json!({
+    let mut data = json!({
         "reason": wake.reason.as_str(),
         "agent_id": wake.agent,
         "agent_name": wake.agent_name,
@@ -281,7 +284,26 @@ fn woken(wake: &Wake, view: View<'_>) -> String {
             "task": wake.task.as_ref().map(TaskObject::from),
         },
     });
+    if let Some(delivery) = &wake.delivery {
+        data["context"]["delivery"] = delivery_context(delivery);
+    }
     frame("agent.wake", data, view)
+}
+
+/// What an agent needs in order to say what became of the wake.
+fn delivery_context(delivery: &Delivery) -> Value {
+    let mut context = json!({
+        "id": delivery.id,
+        "message_ids": delivery.messages,
+        "thread_id": delivery.thread,
+        "sender_id": delivery.sender,
+        "root_id": delivery.root,
+        "depth": delivery.depth,
+    });
+    if let Some(run) = delivery.run {
+        context["run_id"] = json!(run);
+    }
+    context
 }
 
 fn channel_context(id: ChannelId, state: &State) -> Value {

@@ -55,6 +55,7 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         Reply::Notification(notification) if ticket.request == "inbox.ack" => {
             ("inbox.ack", json!({ "item_id": notification.id, "status": "acked" }))
         }
+        Reply::Delivery(delivery) => (ticket.request, json!({ "delivery": DeliveryObject::new(delivery, view.state) })),
         // The event that goes to everybody tells the asker too, or there is nothing to say.
         Reply::Done
         | Reply::Count(_)

@@ -83,6 +83,9 @@ const TYPES: &[(&str, Parse)] = &[
     ("channel.read", channel_read),
     ("approval.decide", approval_decide),
     ("approval.use", approval_use),
+    ("wake.pass", wake_pass),
+    ("wake.fail", wake_fail),
+    ("wake.join", wake_join),
     ("sync.resume", sync_resume),
 ];
 
@@ -171,6 +174,7 @@ fn message_send(data: Data<'_>) -> Result<Request, Refusal> {
         file: optional(send.file_id.as_deref(), FileId::parse),
         metadata: send.metadata,
         key: data.idempotency_key(),
+        delivery: optional(send.delivery_id.as_deref(), DeliveryId::parse),
         ..command::Send::default()
     }))
 }
@@ -197,6 +201,7 @@ fn thread_reply(data: Data<'_>) -> Result<Request, Refusal> {
         thread: Some(MessageId::parse(&reply.parent_id)),
         metadata: reply.metadata,
         key: data.idempotency_key(),
+        delivery: optional(reply.delivery_id.as_deref(), DeliveryId::parse),
         ..command::Send::default()
     }))
 }
@@ -355,6 +360,22 @@ fn approval_decide(data: Data<'_>) -> Result<Request, Refusal> {
     let approval = ApprovalId::parse(&decide.approval_id);
     let wire::ApprovalDecide { approved, scope, note, .. } = decide;
     data.command(Command::DecideApproval { approval, approved, scope, note })
+}
+
+fn wake_pass(data: Data<'_>) -> Result<Request, Refusal> {
+    let pass: wire::WakePass = data.read()?;
+    data.command(Command::PassDelivery { delivery: DeliveryId::parse(&pass.delivery_id), why: pass.why })
+}
+
+fn wake_fail(data: Data<'_>) -> Result<Request, Refusal> {
+    let fail: wire::WakeFail = data.read()?;
+    data.command(Command::FailDelivery { delivery: DeliveryId::parse(&fail.delivery_id), why: fail.why })
+}
+
+fn wake_join(data: Data<'_>) -> Result<Request, Refusal> {
+    let join: wire::WakeJoin = data.read()?;
+    let (delivery, run) = (DeliveryId::parse(&join.delivery_id), RunId::parse(&join.run_id));
+    data.command(Command::JoinDelivery { delivery, run })
 }
 
 fn sync_resume(data: Data<'_>) -> Result<Request, Refusal> {

@@ -102,7 +102,8 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::Token(_)
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
-        | Reply::Route(_) => Value::Bool(true),
+        | Reply::Route(_)
+        | Reply::Delivery(_) => Value::Bool(true),
     }
 }
 

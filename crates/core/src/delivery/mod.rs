@@ -1,0 +1,160 @@
+//! What was asked of an agent and what came of it: one delivery per wake, and the root a chain of messages came from.
+//!
+//! A delivery begins when a message wants an agent. It collects what its sender adds within a quiet window, is sent as one
+//! wake, and ends with the answer, or with a word on why there is none. What is open is kept in memory ([`Table`]),
+//! because something happens to it in time; what is over is only stored.
+
+mod rules;
+mod table;
+mod talk;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+use crate::event::WakeReason;
+use crate::ids::*;
+
+pub use rules::WakeRules;
+pub use table::Table;
+pub use talk::{Heard, Talk};
+
+/// One agent's part in what somebody said.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delivery {
+    pub id: DeliveryId,
+    pub workspace: WorkspaceId,
+    /// None only for a task that belongs to no channel.
+    pub channel: Option<ChannelId>,
+    pub thread: Option<MessageId>,
+    pub agent: MemberId,
+    pub sender: MemberId,
+    pub reason: WakeReason,
+    pub state: DeliveryState,
+    pub why: Option<String>,
+    /// What the sender said, oldest first.
+    pub messages: Vec<MessageId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The message at the beginning of the chain, and how many agents' messages lie between it and this.
+    pub root: MessageId,
+    pub depth: u32,
+    pub run: Option<RunId>,
+    pub reply: Option<MessageId>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+    /// When the quiet window ends; what matters only while it collects.
+    pub due_at: Millis,
+    pub expires_at: Millis,
+}
+
+impl Delivery {
+    pub fn is_open(&self) -> bool {
+        self.state.is_open()
+    }
+
+    /// Its quiet window has not ended: the sender may add to it, the agent does not know of it.
+    pub fn is_collecting(&self) -> bool {
+        self.state == DeliveryState::Queued && self.why.as_deref() == Some(COLLECTING)
+    }
+
+    /// When something happens to it by itself.
+    pub fn deadline(&self) -> Millis {
+        if self.is_collecting() { self.due_at.min(self.expires_at) } else { self.expires_at }
+    }
+}
+
+/// Why a delivery waits.
+pub const COLLECTING: &str = "collecting";
+pub const OFFLINE: &str = "offline";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeliveryState {
+    /// Not sent yet.
+    Queued,
+    /// Sent to a connection.
+    Leased,
+    /// The agent took it.
+    Admitted,
+    Answered,
+    Passed,
+    Failed,
+    Expired,
+    Cancelled,
+    /// The brake held it.
+    Suppressed,
+}
+
+impl DeliveryState {
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Queued | Self::Leased | Self::Admitted)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Leased => "leased",
+            Self::Admitted => "admitted",
+            Self::Answered => "answered",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+            Self::Suppressed => "suppressed",
+        }
+    }
+}
+
+/// The root of a chain, once agents have woken agents in it: how far it went, and what people said to that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    /// The message it began with.
+    pub id: MessageId,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    /// How often an agent woke an agent.
+    pub wakes: u32,
+    pub pairs: Vec<Pair>,
+    /// What people granted on top of the limits.
+    pub granted: u32,
+    /// People stopped it: no agent wakes an agent in it any more.
+    pub closed: bool,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+/// How often one agent woke another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    pub from: MemberId,
+    pub to: MemberId,
+    pub wakes: u32,
+}
+
+impl Cause {
+    pub fn new(id: MessageId, workspace: WorkspaceId, channel: Option<ChannelId>, now: Millis) -> Self {
+        Self {
+            id,
+            workspace,
+            channel,
+            wakes: 0,
+            pairs: Vec::new(),
+            granted: 0,
+            closed: false,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+
+    pub fn wakes_between(&self, from: MemberId, to: MemberId) -> u32 {
+        self.pairs.iter().find(|pair| pair.from == from && pair.to == to).map_or(0, |pair| pair.wakes)
+    }
+
+    pub fn count(&mut self, from: MemberId, to: MemberId) {
+        self.wakes += 1;
+        match self.pairs.iter_mut().find(|pair| pair.from == from && pair.to == to) {
+            Some(pair) => pair.wakes += 1,
+            None => self.pairs.push(Pair { from, to, wakes: 1 }),
+        }
+    }
+}
