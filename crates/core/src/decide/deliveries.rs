@@ -127,6 +127,6 @@ pub(super) fn notice(context: &mut Context<'_>, delivery: &Delivery, kind: &str)
 }
 
 /// A changed delivery as an event.
-pub(super) fn told(delivery: Delivery) -> Event {
+pub fn told(delivery: Delivery) -> Event {
     Event::Saved(Record::Delivery(delivery))
 }
