@@ -66,6 +66,12 @@ export async function showTaste(): Promise<void> {
   await dialogs.show(Taste as never, { title: 'Appearance and keys' });
 }
 
+/** Everything that has no place in the bar of a phone. */
+export async function showMore(): Promise<void> {
+  const { default: More } = await import('./More.svelte');
+  await dialogs.show(More as never, { title: 'More' });
+}
+
 function escape(): void {
   if ([...place.query.keys()].length) closePanels();
   else if (current()) void hub.markRead(current()).catch(() => {});

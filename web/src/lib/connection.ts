@@ -102,8 +102,8 @@ export class Connection {
     };
     socket.onmessage = (event) => {
       if (socket !== this.socket || typeof event.data !== 'string') return;
-      this.watch();
       this.receive(event.data);
+      if (socket === this.socket) this.watch();
     };
     socket.onerror = () => {};
     socket.onclose = () => {

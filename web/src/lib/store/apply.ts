@@ -32,10 +32,11 @@ function messageNew(data: Data, it: Json, now: number): string[] {
 }
 
 function countReply(data: Data, channel: string, root: string | null | undefined, told: unknown, by: number): void {
-  const known = root ? data.message(channel, root) : undefined;
-  if (!known) return;
-  const replies = typeof told === 'number' ? told : Math.max(0, known.reply_count + by);
-  data.timeline(channel).apply({ kind: 'count', id: known.id, replies });
+  if (!root) return;
+  const known = data.message(channel, root);
+  // Also for a root that is not here yet: a fetch that brings it may be under way.
+  const replies = typeof told === 'number' ? told : known && Math.max(0, known.reply_count + by);
+  if (replies !== undefined) data.timeline(channel).apply({ kind: 'count', id: root, replies });
 }
 
 function messageEdit(data: Data, it: Json, now: number): string[] {
@@ -53,7 +54,8 @@ function messageDelete(data: Data, it: Json): string[] {
   else {
     const known = timeline.messages.get(id);
     timeline.apply({ kind: 'remove', id });
-    if (known) countReply(data, channel, known.thread_id, it.thread_reply_count, -1);
+    // A deletion may be told at two positions: without the hub's own count only what was here is counted down.
+    if (known || typeof it.thread_reply_count === 'number') countReply(data, channel, known?.thread_id ?? (it.thread_id as string | null), it.thread_reply_count, -1);
     data.pins.get(channel)?.delete(id);
   }
   const thread = it.thread_id ? [`thread:${String(it.thread_id)}`] : [];

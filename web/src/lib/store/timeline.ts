@@ -51,20 +51,17 @@ export class Timeline {
 
   /** A new message or the new text of an old one. One outside the stretch is not kept. */
   private put(message: Message): void {
-    const old = this.messages.get(message.id);
-    if (old) {
-      this.messages.set(message.id, message);
-      return;
-    }
+    const known = this.messages.has(message.id);
+    const covered = this.covers(message);
     if (message.thread_id) {
-      if (!this.covers(message) && !this.wholeThreads.has(message.thread_id)) return;
+      if (!known && !covered && !this.wholeThreads.has(message.thread_id)) return;
       this.messages.set(message.id, message);
       insert(this.repliesOf(message.thread_id), message, this.messages);
       return;
     }
-    if (!this.covers(message)) return;
-    this.messages.set(message.id, message);
-    insert(this.order, message, this.messages);
+    if (known || covered) this.messages.set(message.id, message);
+    // Known from its thread is not yet part of the stretch.
+    if (covered) insert(this.order, message, this.messages);
   }
 
   private covers(message: Message): boolean {
