@@ -53,7 +53,7 @@ async fn two_messages_sent_one_after_the_other_are_both_used() {
     // A wide window, because on a busy machine a short pause may be a long one.
     let bridge = Setup::new().await.telegram("chat_id = 1001\njoin_window_s = 2.5").start().await;
     bridge.api.say(ANN, ANN, "FIRST HALF");
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    bridge.api.wait("the first half is taken by itself", |world| world.is_all_taken().then_some(())).await;
     bridge.api.say(ANN, ANN, "SECOND HALF");
     let last = bridge.wait_text(ANN, "done").await;
     assert!(last.text.contains("FIRST HALF") && last.text.contains("SECOND HALF"), "{}", last.text);

@@ -16,7 +16,6 @@ struct Soak {
     prompts_each: i64,
     /// Ends of the bridge; every second one without warning.
     ends: usize,
-    pause: Duration,
     patience: Duration,
 }
 
@@ -41,7 +40,7 @@ impl Soak {
         };
         bridge.api.wait("no message pretends to work", settled).await;
         assert!(bridge.stop().await.success());
-        let finals = finals(&bridge, self.chats);
+        let finals = bridge.api.with(|world| finals(world, self.chats));
         let wrong: Vec<_> = asked.iter().filter(|key| finals.get(key).map(Vec::len) != Some(1)).collect();
         assert!(
             wrong.is_empty(),
@@ -63,9 +62,7 @@ impl Soak {
                 let fields = json!({"text": format!("nap {chat} {round}"), "date": 1_700_000_000 + round * 60});
                 asked.push((FIRST + chat, bridge.api.say_more(FIRST + chat, FIRST + chat, fields)));
             }
-            // Sometimes before anything has begun, sometimes in the middle of it.
-            let moment = self.pause.mul_f64((round * 37 % 100) as f64 / 100.0);
-            tokio::time::sleep(moment).await;
+            self.reach_a_moment(bridge, round).await;
             if (round as usize + 1).is_multiple_of(every) && ended < self.ends {
                 match ended % 2 {
                     0 => bridge.kill(),
@@ -74,32 +71,43 @@ impl Soak {
                 ended += 1;
                 bridge.restart().await;
             }
-            tokio::time::sleep(self.pause.saturating_sub(moment)).await;
         }
         asked
     }
 
-    async fn wait_for_finals(&self, bridge: &Bridge, asked: &[(i64, i64)]) {
-        let give_up = tokio::time::Instant::now() + self.patience;
-        loop {
-            let finals = finals(bridge, self.chats);
-            let missing = asked.iter().filter(|key| !finals.contains_key(key)).count();
-            if missing == 0 {
-                return;
-            }
-            assert!(tokio::time::Instant::now() < give_up, "{missing} of {} have no final message", asked.len());
-            tokio::time::sleep(Duration::from_millis(100)).await;
+    /// Sometimes before anything of the round is known, sometimes when it is stored, when a run has begun, or when one has ended.
+    async fn reach_a_moment(&self, bridge: &Bridge, round: i64) {
+        let runs = |log: &[String], word: &str| log.iter().filter(|line| line.starts_with(word)).count();
+        let before = bridge.engine_log();
+        let more = |word: &'static str| {
+            let before = runs(&before, word);
+            move |log: &[String]| runs(log, word) > before
+        };
+        match round % 4 {
+            0 => {}
+            1 => bridge.api.wait("all is taken", |world| world.is_all_taken().then_some(())).await,
+            2 => drop(bridge.wait_engine("a run begins", more("begin")).await),
+            _ => drop(bridge.wait_engine("a run ends", more("end")).await),
         }
+    }
+
+    async fn wait_for_finals(&self, bridge: &Bridge, asked: &[(i64, i64)]) {
+        let missing = |world: &mut World| {
+            let finals = finals(world, self.chats);
+            asked.iter().filter(|key| !finals.contains_key(key)).count()
+        };
+        let all = |world: &mut World| (missing(world) == 0).then_some(());
+        bridge.api.wait_within(self.patience, "a final message for everybody", all).await;
     }
 }
 
 fn drop_chat<T>(_: T) {}
 
 /// The final messages by what they answer.
-fn finals(bridge: &Bridge, chats: i64) -> BTreeMap<(i64, i64), Vec<String>> {
+fn finals(world: &World, chats: i64) -> BTreeMap<(i64, i64), Vec<String>> {
     let mut finals: BTreeMap<(i64, i64), Vec<String>> = BTreeMap::new();
     for chat in FIRST..FIRST + chats {
-        for message in bridge.api.shown(chat) {
+        for message in world.shown(chat) {
             let last = ["done", "error", "cancelled", "stopped"].iter().any(|word| message.text.starts_with(word));
             if let (true, Some(asked)) = (last, message.reply_to) {
                 finals.entry((chat, asked)).or_default().push(message.text);
@@ -111,14 +119,12 @@ fn finals(bridge: &Bridge, chats: i64) -> BTreeMap<(i64, i64), Vec<String>> {
 
 #[tokio::test]
 async fn every_prompt_gets_exactly_one_final_message_in_bad_weather() {
-    let pause = Duration::from_millis(400);
-    Soak { chats: 5, prompts_each: 6, ends: 3, pause, patience: Duration::from_secs(90) }.run().await;
+    Soak { chats: 5, prompts_each: 6, ends: 3, patience: Duration::from_secs(90) }.run().await;
 }
 
 /// The whole of it, for `make check`: 20 chats, 200 prompts, nine ends.
 #[tokio::test]
 #[ignore = "takes a minute; `make check` runs it"]
 async fn the_long_soak() {
-    let pause = Duration::from_millis(1500);
-    Soak { chats: 20, prompts_each: 10, ends: 9, pause, patience: Duration::from_secs(400) }.run().await;
+    Soak { chats: 20, prompts_each: 10, ends: 9, patience: Duration::from_secs(400) }.run().await;
 }

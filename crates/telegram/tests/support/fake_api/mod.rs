@@ -103,9 +103,19 @@ impl FakeApi {
     }
 
     /// Waits until `probe` finds something.
-    pub async fn wait<T>(&self, what: &str, mut probe: impl FnMut(&mut World) -> Option<T>) -> T {
+    pub async fn wait<T>(&self, what: &str, probe: impl FnMut(&mut World) -> Option<T>) -> T {
+        self.wait_within(DEADLINE, what, probe).await
+    }
+
+    /// The same with more patience.
+    pub async fn wait_within<T>(
+        &self,
+        patience: Duration,
+        what: &str,
+        mut probe: impl FnMut(&mut World) -> Option<T>,
+    ) -> T {
         let mut changes = self.shared.changes.subscribe();
-        let give_up = tokio::time::Instant::now() + DEADLINE;
+        let give_up = tokio::time::Instant::now() + patience;
         loop {
             changes.mark_unchanged();
             if let Some(found) = probe(&mut self.world()) {
@@ -113,7 +123,7 @@ impl FakeApi {
             }
             if tokio::time::timeout_at(give_up, changes.changed()).await.is_err() {
                 let world = self.world();
-                panic!("{what}: not within {DEADLINE:?}; the bot shows {:#?}", world.everything_shown());
+                panic!("{what}: not within {patience:?}; the bot shows {:#?}", world.everything_shown());
             }
         }
     }
@@ -135,7 +145,10 @@ impl FakeApi {
         let wait = Duration::from_secs(body["timeout"].as_u64().unwrap_or(0));
         let give_up = tokio::time::Instant::now() + wait;
         let mut changes = self.shared.changes.subscribe();
-        let poll = self.with(|world| world.begin_poll());
+        let poll = self.with(|world| {
+            world.forget_before(body["offset"].as_i64());
+            world.begin_poll()
+        });
         loop {
             changes.mark_unchanged();
             {

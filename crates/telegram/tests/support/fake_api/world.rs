@@ -209,10 +209,19 @@ impl World {
         self.updates.push_back(update);
     }
 
-    /// Updates from `offset` on; those before it are forgotten.
-    pub fn updates_from(&mut self, offset: Option<i64>, most: u64) -> Vec<Value> {
+    /// Whether the bot has taken everything that was said to it: it asked for what comes after.
+    pub fn is_all_taken(&self) -> bool {
+        self.updates.is_empty()
+    }
+
+    pub fn forget_before(&mut self, offset: Option<i64>) {
         let from = offset.unwrap_or(0);
         self.updates.retain(|update| update["update_id"].as_i64() >= Some(from));
+    }
+
+    /// Updates from `offset` on; those before it are forgotten.
+    pub fn updates_from(&mut self, offset: Option<i64>, most: u64) -> Vec<Value> {
+        self.forget_before(offset);
         self.updates.iter().take(most as usize).cloned().collect()
     }
 
