@@ -393,7 +393,10 @@ impl Executor {
     fn catch_up_a_little(&mut self) {
         self.caught_up_at = Instant::now();
         let answer = match self.store.catch_up(CATCH_UP_ROWS) {
-            Ok(true) => return,
+            Ok(true) => {
+                self.put_off = self.put_off.saturating_sub(CATCH_UP_ROWS).max(1);
+                return;
+            }
             Ok(false) => Ok(Reply::Done),
             Err(error) => {
                 tracing::warn!(%error, "the search index is behind");
