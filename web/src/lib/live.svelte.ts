@@ -4,6 +4,7 @@ import { SvelteMap } from 'svelte/reactivity';
 const versions = new SvelteMap<string, number>();
 const dirty = new Set<string>();
 let scheduled = false;
+let fallback: ReturnType<typeof setTimeout> | undefined;
 
 /** Call inside `$derived` or a template before reading data of this topic. */
 export function watch(...topics: string[]): void {
@@ -15,8 +16,9 @@ export function touch(...topics: string[]): void {
   for (const topic of topics) dirty.add(topic);
   if (scheduled || dirty.size === 0) return;
   scheduled = true;
-  if (typeof document === 'undefined' || document.hidden) setTimeout(flush, 100);
-  else requestAnimationFrame(flush);
+  // A tab behind others may get no frames for a while.
+  fallback = setTimeout(flush, 120);
+  if (typeof document !== 'undefined' && !document.hidden) requestAnimationFrame(flush);
 }
 
 /** At once: for what somebody just did with their own hands. */
@@ -27,6 +29,7 @@ export function touchNow(...topics: string[]): void {
 
 function flush(): void {
   scheduled = false;
+  clearTimeout(fallback);
   const topics = [...dirty];
   dirty.clear();
   for (const topic of topics) versions.set(topic, (versions.get(topic) ?? 0) + 1);
