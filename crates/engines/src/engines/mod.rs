@@ -7,6 +7,7 @@ pub mod claude;
 pub mod codex;
 pub mod opencode;
 pub mod pi;
+mod plain;
 pub mod script;
 
 /// Every engine, in the order in which their resume lines are tried.

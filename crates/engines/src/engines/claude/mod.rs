@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use super::plain::{Plain, Translate};
+use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
@@ -64,10 +65,9 @@ impl Engine for Claude {
         )?;
         let launch = launch(order)?;
         Ok(match order.mode {
-            Mode::Plain => Plan {
-                source: Source::Process(launch),
-                dialog: Box::new(Plain { state: translate::State::new(order.folder) }),
-            },
+            Mode::Plain => {
+                Plan { source: Source::Process(launch), dialog: Box::new(Plain(translate::State::new(order.folder))) }
+            }
             Mode::Warm => Plan { source: Source::Process(launch), dialog: Box::new(stream::Stream::new(order)) },
         })
     }
@@ -107,25 +107,16 @@ fn launch(order: &Order<'_>) -> Result<Launch, EngineError> {
     Ok(launch)
 }
 
-struct Plain {
-    state: translate::State,
-}
-
-impl Dialog for Plain {
-    fn prompt(&mut self, prompt: &str, out: &mut Output) {
-        out.send.push(prompt.to_owned());
-        out.close = true;
-    }
-
+impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(&mut self.state, &wire::Line::read(line), out);
+        translate::translate(self, &wire::Line::read(line), out);
     }
 
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
-        translate::ended(&mut self.state, exit, out);
+        translate::ended(self, exit, out);
     }
 
     fn answer_so_far(&self) -> String {
-        self.state.last_text().to_owned()
+        self.last_text().to_owned()
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use super::plain::{Plain, Translate};
+use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
@@ -58,10 +59,9 @@ impl Engine for Codex {
             "to run without any question, set `engines.codex.dangerously_bypass_approvals_and_sandbox = true`",
         )?;
         Ok(match order.mode {
-            Mode::Plain => Plan {
-                source: Source::Process(exec(order)),
-                dialog: Box::new(Plain { state: translate::State::new(order) }),
-            },
+            Mode::Plain => {
+                Plan { source: Source::Process(exec(order)), dialog: Box::new(Plain(translate::State::new(order))) }
+            }
             Mode::Warm => {
                 Plan { source: Source::Process(app_server(order)), dialog: Box::new(app_server::AppServer::new(order)) }
             }
@@ -103,25 +103,16 @@ fn sandbox<'a>(order: &Order<'a>) -> Option<&'a str> {
     order.settings.own_text("sandbox").filter(|word| ["read-only", "workspace-write"].contains(word))
 }
 
-struct Plain {
-    state: translate::State,
-}
-
-impl Dialog for Plain {
-    fn prompt(&mut self, prompt: &str, out: &mut Output) {
-        out.send.push(prompt.to_owned());
-        out.close = true;
-    }
-
+impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(&mut self.state, &wire::Line::read(line), out);
+        translate::translate(self, &wire::Line::read(line), out);
     }
 
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
-        translate::ended(&mut self.state, exit, out);
+        translate::ended(self, exit, out);
     }
 
     fn answer_so_far(&self) -> String {
-        self.state.answer()
+        self.answer()
     }
 }

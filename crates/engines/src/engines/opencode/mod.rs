@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use super::plain::{Plain, Translate};
+use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
@@ -72,10 +73,9 @@ impl Engine for Opencode {
             "to run without any question, set `engines.opencode.dangerously_auto_approve = true`",
         )?;
         Ok(match order.mode {
-            Mode::Plain => Plan {
-                source: Source::Process(run(order)),
-                dialog: Box::new(Plain { state: translate::State::new(order) }),
-            },
+            Mode::Plain => {
+                Plan { source: Source::Process(run(order)), dialog: Box::new(Plain(translate::State::new(order))) }
+            }
             Mode::Warm => Plan { source: Source::Server(serve(order)), dialog: Box::new(serve::Serve::new(order)) },
         })
     }
@@ -101,29 +101,20 @@ fn serve(order: &Order<'_>) -> Launch {
     launch
 }
 
-struct Plain {
-    state: translate::State,
-}
-
-impl Dialog for Plain {
-    fn prompt(&mut self, prompt: &str, out: &mut Output) {
-        out.send.push(prompt.to_owned());
-        out.close = true;
-    }
-
+impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(&mut self.state, &wire::Line::read(line), out);
+        translate::translate(self, &wire::Line::read(line), out);
     }
 
     fn settled(&mut self, out: &mut Output) {
-        translate::settled(&mut self.state, out);
+        translate::settled(self, out);
     }
 
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
-        translate::ended(&mut self.state, exit, out);
+        translate::ended(self, exit, out);
     }
 
     fn answer_so_far(&self) -> String {
-        self.state.answer().to_owned()
+        self.answer().to_owned()
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::plain::{Plain, Translate};
 use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
@@ -62,7 +63,7 @@ impl Engine for Pi {
         launch.default_env("NO_COLOR", "1").default_env("CI", "1");
         let state = translate::State::new(order, session);
         let dialog: Box<dyn Dialog> = match order.mode {
-            Mode::Plain => Box::new(Plain { state }),
+            Mode::Plain => Box::new(Plain(state)),
             Mode::Warm => Box::new(rpc::Rpc::new(state)),
         };
         Ok(Plan { source: Source::Process(launch), dialog })
@@ -102,30 +103,20 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
-struct Plain {
-    state: translate::State,
-}
-
-impl Dialog for Plain {
-    fn prompt(&mut self, prompt: &str, out: &mut Output) {
-        // Read from standard input like an argument, but not seen in the list of processes.
-        out.send.push(prompt.to_owned());
-        out.close = true;
-    }
-
+impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(&mut self.state, &wire::Line::read(line), out);
+        translate::translate(self, &wire::Line::read(line), out);
     }
 
     fn settled(&mut self, out: &mut Output) {
-        translate::settled(&mut self.state, out);
+        translate::settled(self, out);
     }
 
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
-        translate::ended(&mut self.state, exit, out);
+        translate::ended(self, exit, out);
     }
 
     fn answer_so_far(&self) -> String {
-        self.state.answer().to_owned()
+        self.answer().to_owned()
     }
 }
