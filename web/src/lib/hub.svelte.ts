@@ -8,7 +8,7 @@ import { LarkSocket } from './socket';
 import { keep, kept } from './storage';
 import { putAction, putDelivery, putRun } from './store/apply';
 import { Data } from './store/data';
-import { clientIdOf } from './store/select';
+import { clientIdOf, seenNotices } from './store/select';
 import { Sync } from './store/sync';
 import type { Channel, Frame, Json, Message, Run, Session } from './types';
 
@@ -367,6 +367,12 @@ class Hub {
     const known = this.data.channels.get(channel);
     if (known) this.data.channels.set(channel, { ...known, read_seq: state.read_seq, unread_count: state.unread_count });
     touch('channels');
+    if (seq === undefined) this.readSeen(channel, null);
+  }
+
+  /** What tells of a message that was looked at is done with it. */
+  readSeen(channel: string, thread: string | null): void {
+    for (const id of seenNotices(this.data, channel, thread)) void this.readNotice(id).catch(() => {});
   }
 
   async readNotice(id: string): Promise<void> {

@@ -97,18 +97,18 @@ export function runsAtWork(data: Data): Run[] {
   return [...data.runs.values()].filter(isOpen).sort((a, b) => toMillis(a.started_at) - toMillis(b.started_at));
 }
 
-/** Runs that a message began, oldest first. */
-export function runsOf(data: Data, message: string): Run[] {
-  return runsByTrigger(data).get(message) ?? [];
-}
-
+/** Runs under the message that began them, oldest first. */
 export function runsByTrigger(data: Data, channel?: string): Map<string, Run[]> {
   const found = new Map<string, Run[]>();
   for (const run of data.runs.values()) {
     if (channel && run.channel_id !== channel) continue;
-    const list = found.get(run.trigger_id);
-    if (list) list.push(run);
-    else found.set(run.trigger_id, [run]);
+    // Work in a thread shows under its first message too, as long as it goes on.
+    const places = isOpen(run) && run.thread_id !== run.trigger_id ? [run.trigger_id, run.thread_id] : [run.trigger_id];
+    for (const place of places) {
+      const list = found.get(place);
+      if (list) list.push(run);
+      else found.set(place, [run]);
+    }
   }
   for (const list of found.values()) list.sort((a, b) => toMillis(a.started_at) - toMillis(b.started_at));
   return found;
@@ -145,6 +145,18 @@ export const clientIdOf = (message: Message): string | undefined => {
   const id = message.metadata?.client_id;
   return typeof id === 'string' ? id : undefined;
 };
+
+/** Notices about messages that were just looked at: those of a channel outside its threads, or those of one thread. */
+export function seenNotices(data: Data, channel: string, thread: string | null): string[] {
+  const seen: string[] = [];
+  for (const notice of data.notifications.values()) {
+    if (notice.is_read || notice.channel_id !== channel || !notice.message_id) continue;
+    if (!['mention', 'dm', 'thread_reply'].includes(notice.type)) continue;
+    const message = data.message(channel, notice.message_id);
+    if (message && (message.thread_id ?? null) === thread) seen.push(notice.id);
+  }
+  return seen;
+}
 
 /** The next channel with something new, after the given one. */
 export function nextUnread(data: Data, from: string, step: 1 | -1, only?: 'direct'): Channel | undefined {
