@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use bytes::Bytes;
 use folkmoot_core::ids::{ConnectionId, FileId, IdSource, MemberId};
 use folkmoot_core::lookup::Found;
@@ -23,6 +23,7 @@ use crate::config::{Config, Network};
 use crate::hub::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
 use crate::limits::RateLimits;
 use crate::metrics::Metrics;
+use crate::origin::Origins;
 use crate::pools::Pools;
 use crate::router::Router;
 use crate::ws;
@@ -308,34 +309,9 @@ impl App {
         ws::run::run(self.clone(), connection, session, reading, already_read, self.0.stop.clone())
     }
 
-    /// A web page may connect only from this hub's own address or one the configuration names.
-    pub fn origin_is_allowed(&self, headers: &HeaderMap) -> bool {
-        let Some(origin) = headers.get(header::ORIGIN) else { return true };
-        let Ok(origin) = origin.to_str() else { return false };
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let own_host =
-            origin.split_once("://").is_some_and(|(_, rest)| !host.is_empty() && rest.eq_ignore_ascii_case(host));
-        let server = &self.0.config.server;
-        let same = |allowed: &str| allowed.trim_end_matches('/').eq_ignore_ascii_case(origin);
-        own_host || same(&server.public_url) || server.allowed_origins.iter().any(|allowed| same(allowed))
-    }
-
-    /// The same for doors without accounts, which a page could reach on loopback under a name of its own choice: the `Host`
-    /// of a request proves nothing there, unless it is a loopback address itself.
-    pub fn origin_is_ours(&self, headers: &HeaderMap) -> bool {
-        let Some(origin) = headers.get(header::ORIGIN) else { return true };
-        let Ok(origin) = origin.to_str() else { return false };
-        let server = &self.0.config.server;
-        let same = |allowed: &str| allowed.trim_end_matches('/').eq_ignore_ascii_case(origin);
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        let own_address = |authority: &str| {
-            is_loopback(authority) && (authority.eq_ignore_ascii_case(host) || authority == server.listen)
-        };
-        origin == OBSIDIAN
-            || same(&server.public_url)
-            || server.allowed_origins.iter().any(|allowed| same(allowed))
-            || authority.is_some_and(own_address)
+    /// Which web pages may speak to this hub.
+    pub fn origins(&self) -> Origins<'_> {
+        Origins::new(&self.0.config.server)
     }
 
     /// The address a request comes from; a trusted proxy is believed when it names another.
@@ -350,19 +326,6 @@ impl App {
         let client = hops.into_iter().rev().find(|hop| !trusted(*hop));
         client.map_or(socket, |address| SocketAddr::new(address, 0))
     }
-}
-
-/// A note-taking program that is a real client of local doors.
-const OBSIDIAN: &str = "app://obsidian.md";
-
-/// `127.0.0.1:8484`, `[::1]:8484`, `localhost:8484`, with or without the port.
-fn is_loopback(authority: &str) -> bool {
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => host,
-        _ => authority,
-    };
-    let host = host.trim_matches(['[', ']']);
-    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn stopping() -> Refusal {

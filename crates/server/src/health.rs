@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Redirect};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use folkmoot_doors::{DOORS, Protocol};
@@ -13,8 +13,6 @@ use crate::router::listener::{Listening, listening};
 
 pub fn router(app: App) -> Router {
     Router::new()
-        // Until the page is there, a browser is shown what the hub can do.
-        .route("/", get(|| async { Redirect::temporary("/docs") }))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/health", get(|| async { Json(json!({ "status": "ok" })) }))
         .route("/readyz", get(ready))

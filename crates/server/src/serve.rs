@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::hub::executor::Executor;
 use crate::hub::{Job, Mailbox, Respond, Work};
 use crate::metrics::Metrics;
-use crate::{health, listen, log, net, pools, rest, router, telegram};
+use crate::{health, listen, log, net, pools, rest, router, telegram, web};
 
 const READERS: usize = 3;
 /// A stop must be over within 5 s, whatever peers do.
@@ -89,7 +89,8 @@ impl Hub {
     async fn serve(self, listener: TcpListener, bridge: Option<JoinHandle<()>>) -> anyhow::Result<()> {
         let router = rest::router(self.app.clone())
             .merge(health::router(self.app.clone()))
-            .merge(listen::router(self.app.clone()));
+            .merge(listen::router(self.app.clone()))
+            .merge(web::router());
         let serving = tokio::spawn(net::serve(listener, self.app.clone(), router, self.stop.subscribe()));
         tokio::select! {
             signalled = wait_for_signal() => signalled?,

@@ -25,7 +25,7 @@ static PROTOCOL: Chopsticks = Chopsticks;
 
 /// Answers an upgrade request on either listener.
 pub fn upgrade(app: &App, address: IpAddr, request: Request<Body>) -> Response<Body> {
-    let may_connect = app.origin_is_ours(request.headers());
+    let may_connect = app.origins().are_ours(request.headers());
     let app = app.clone();
     hand_over(request, may_connect, move |stream, already_read| {
         tokio::spawn(serve(app, address, stream, already_read));

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use axum::body::Body;
-use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use serde_json::{Map, Value};
 use utoipa::openapi::OpenApi;
+
+use crate::web::document;
 
 const STYLE: &str = include_str!("page.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -17,25 +17,11 @@ const POLICY: &str =
 static HTML: LazyLock<String> = LazyLock::new(|| html(&super::described()));
 
 pub async fn show() -> Response {
-    served("text/html; charset=utf-8", &HTML)
+    document("text/html; charset=utf-8", POLICY, &HTML)
 }
 
 pub async fn style() -> Response {
-    served("text/css; charset=utf-8", STYLE)
-}
-
-fn served(content_type: &'static str, text: &'static str) -> Response {
-    let mut response = Response::new(Body::from(text));
-    for (name, value) in [
-        (header::CONTENT_TYPE, content_type),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-cache"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    document("text/css; charset=utf-8", POLICY, STYLE)
 }
 
 /// The whole page.

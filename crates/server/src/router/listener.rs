@@ -86,7 +86,7 @@ fn respond(app: &App, peer: SocketAddr, request: Request<Body>) -> Response<Body
     if !peer.ip().to_canonical().is_loopback() {
         return refuse(StatusCode::FORBIDDEN, "Forbidden: Non-localhost connections not allowed");
     }
-    if !app.origin_is_ours(request.headers()) {
+    if !app.origins().are_ours(request.headers()) {
         return refuse(StatusCode::FORBIDDEN, "Forbidden: web pages may not connect");
     }
     let Ok(place) = Arc::clone(&app.router().places).try_acquire_owned() else {

@@ -14,7 +14,7 @@ use crate::app::App;
 
 /// Answers an upgrade request for a door; the connection's task starts when the socket is handed over.
 pub fn upgrade(app: &App, protocol: &'static dyn Protocol, address: IpAddr, request: Request<Body>) -> Response<Body> {
-    let may_connect = app.origin_is_allowed(request.headers());
+    let may_connect = app.origins().allow(request.headers());
     let app = app.clone();
     hand_over(request, may_connect, move |stream, already_read| {
         app.serve_connection(protocol, address, stream, already_read);
