@@ -15,7 +15,7 @@ help: ## show this list
 # The dev profile: a cold build costs a third of a release build, a rebuild takes seconds, and `make test` finds its
 # dependencies built. Password hashing, SQLite and JSON are optimised there too (see Cargo.toml), so the hub is quick
 # enough to try and to work with. `make bench` measures the release build.
-run: ## build and start the hub on http://127.0.0.1:8484/
+run: page ## build and start the hub on http://127.0.0.1:8484/
 	$(CARGO) run --locked -p folkmoot-server -- serve
 
 test: tools fmt lint ## formatting, clippy with warnings denied, all tests
@@ -60,8 +60,19 @@ bench: ## measure the release build against a bare server and a public peer; wri
 	$(CARGO) bench --locked -p folkmoot-engines --bench lines
 	$(CARGO) bench --locked -p folkmoot-server --bench pools
 
-web: ## the page; it comes later
-	@echo "the page is not built yet; the hub is used over /ws, /v1 and the command line until then"
+web: ## build the page into web/dist; the next build of the hub takes it in
+	@command -v npm >/dev/null 2>&1 || { echo "the page is built with Node.js 20.19 or newer; install it (with npm) and run \`make web\` again" >&2; exit 1; }
+	cd web && { [ -f node_modules/.package-lock.json ] && [ ! package-lock.json -nt node_modules/.package-lock.json ] || npm ci --no-audit --no-fund; }
+	cd web && npm run --silent build
+
+# For whoever wants to run or test the hub: the page, when there is Node.js and something of it changed.
+.PHONY: page
+page:
+	@if ! command -v npm >/dev/null 2>&1; then \
+		echo "there is no Node.js; the hub is built without its page (see \`make web\`)" >&2; \
+	elif [ ! -f web/dist/index.html ] || [ -n "$$(find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/tests -prune -o -type f -newer web/dist/index.html -print -quit)" ]; then \
+		$(MAKE) --no-print-directory web; \
+	fi
 
 audit: ## licences, advisories, sources and bans of all dependencies
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny@^$(CARGO_DENY)

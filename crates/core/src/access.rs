@@ -80,6 +80,13 @@ pub fn admin(state: &State, actor: Actor, workspace: WorkspaceId) -> Result<&Arc
     if member.role >= Role::Admin { Ok(member) } else { Err(refusal::ADMINS_ONLY) }
 }
 
+/// An invitation that can still be taken up: it ends with its time, with its first use, and with the rights of who gave it.
+pub fn open_invite<'a>(state: &'a State, code_hash: &KeyHash, now: Millis) -> Result<&'a Invite, Refusal> {
+    let invite = state.invite_by_code(code_hash).filter(|invite| invite.expires_at > now);
+    let still_given = |invite: &&Invite| state.member(invite.made_by).is_some_and(|by| by.role >= Role::Admin);
+    invite.filter(still_given).ok_or(refusal::INVITE_OVER)
+}
+
 /// Another member of the actor's own workspace.
 pub fn colleague(state: &State, actor: Actor, id: MemberId) -> Result<&Arc<Member>, Refusal> {
     let workspace = member(state, actor)?.workspace;

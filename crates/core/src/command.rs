@@ -49,6 +49,12 @@ pub enum Command {
         hash: KeyHash,
     },
     RegisterAgent(RegisterAgent),
+    CreateInvite(CreateInvite),
+    RevokeInvite {
+        invite: InviteId,
+    },
+    /// Somebody with an invitation makes an account of their own.
+    Join(Join),
     /// A local program came in through a door that needs no account: it is an agent of the oldest workspace, found
     /// again by door and key. Only the hub itself asks for this.
     WelcomeGuest(WelcomeGuest),
@@ -377,12 +383,39 @@ pub enum Registration {
     Closed,
 }
 
+/// What speaks for somebody who wants the first account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The request comes from this machine itself, or shows the code that was printed at the start.
+    Proven,
+    /// It comes from elsewhere, without the code.
+    Unproven,
+}
+
 #[derive(Clone, Debug)]
 pub struct Register {
     pub policy: Registration,
+    pub standing: Standing,
     pub email: String,
     pub name: String,
     pub workspace_name: Option<String>,
+    pub password_hash: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct CreateInvite {
+    pub workspace: WorkspaceId,
+    pub role: Option<Role>,
+    /// Where the newcomer will be a member; none means every open channel there is then.
+    pub channels: Vec<ChannelId>,
+    pub code_hash: KeyHash,
+}
+
+#[derive(Clone, Debug)]
+pub struct Join {
+    pub code_hash: KeyHash,
+    pub name: String,
+    pub email: Option<String>,
     pub password_hash: String,
 }
 
@@ -571,6 +604,7 @@ pub enum Reply {
     File(File),
     Webhook(Webhook),
     Token(Token),
+    Invite(Invite),
     /// `created` when it was free before, or passed to another agent.
     Lease {
         lease: Lease,

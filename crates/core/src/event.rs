@@ -301,6 +301,7 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         | Record::Edit(_)
         | Record::Memory(_)
         | Record::Token(_)
+        | Record::Invite(_)
         | Record::Lease(_)
         | Record::Fence(_)
         | Record::PoolLink(_)

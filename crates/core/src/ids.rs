@@ -84,6 +84,7 @@ ids! {
     LeaseId "lease";
     FenceId "fence";
     PoolLinkId "plink";
+    InviteId "inv";
 }
 
 /// A routed sentence. Its text form is the SmartHole document's, `msg-` and a UUID, because that is what clients see.

@@ -596,6 +596,20 @@ pub struct Memory {
     pub updated_at: Millis,
 }
 
+/// An invitation to a workspace: whoever has the code makes one account with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Invite {
+    pub id: InviteId,
+    pub workspace: WorkspaceId,
+    pub made_by: MemberId,
+    pub role: Role,
+    /// Where the newcomer will be a member; empty means every open channel there is then.
+    pub channels: Vec<ChannelId>,
+    pub code_hash: KeyHash,
+    pub created_at: Millis,
+    pub expires_at: Millis,
+}
+
 /// A token that is known to the hub by itself: a revoked session, or an invitation for agents to add themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Token {

@@ -86,6 +86,7 @@ records! {
     Route(Route, RouteId) 20;
     Delivery(Delivery, DeliveryId) 50;
     Cause(Cause, MessageId) 51;
+    Invite(Invite, InviteId) 71;
 }
 
 /// A type that is kept as a record.
@@ -114,7 +115,7 @@ impl Kind {
     /// The kinds that a hub keeps in memory from its start; all others are read when they are needed.
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Workspace | Self::Member | Self::Channel | Self::Membership | Self::Webhook | Self::Token)
-            || matches!(self, Self::Lease | Self::Fence | Self::PoolLink)
+            || matches!(self, Self::Lease | Self::Fence | Self::PoolLink | Self::Invite)
     }
 
     /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
@@ -202,6 +203,7 @@ impl Record {
                 ..Keys::default()
             },
             Self::Token(token) => Keys { workspace: Some(token.workspace.0), ..Keys::default() },
+            Self::Invite(invite) => Keys { workspace: Some(invite.workspace.0), ..Keys::default() },
             Self::Lease(_) | Self::Fence(_) => Keys::default(),
             Self::PoolLink(link) => Keys { scope: Some(link.channel.0), ..Keys::default() },
             Self::Route(route) => Keys {

@@ -89,6 +89,10 @@ catalogue! {
     NOT_AUTHORIZED Forbidden "not authorized";
     NOT_AN_AGENT Forbidden "not authenticated agent";
     REGISTRATION_CLOSED Forbidden "registration is closed; ask an admin of the workspace to add you";
+    SETUP_CODE_NEEDED Forbidden "the first account from another machine needs the one-time code that `moot serve` printed when it started (`setup_code`)";
+    FOREIGN_PAGE Forbidden "a page of another site may not do this";
+    INVITE_OVER NotFound "this invitation was used, taken back, or has expired; ask for a new one";
+    INVITE_NOT_FOUND NotFound "invitation not found";
     ADMINS_ONLY Forbidden "only an owner or admin may do this";
     NOT_THE_OPERATOR Forbidden "only an owner or admin of the hub's first workspace may do this";
     INVALID_DATA BadRequest "invalid data";

@@ -29,6 +29,7 @@ pub struct State {
     directs: HashMap<Vec<MemberId>, BTreeSet<ChannelId>>,
     webhooks: HashMap<WebhookId, Webhook>,
     tokens: HashMap<TokenId, Token>,
+    invites: BTreeMap<InviteId, Invite>,
     revoked: HashMap<String, Millis>,
     pools: pools::Table,
     /// Open questions by when they expire.
@@ -184,6 +185,18 @@ impl State {
                 && self.member(token.made_by).is_some()
                 && matches!(&token.purpose, TokenPurpose::Provision(known) if known == hash)
         })
+    }
+
+    pub fn invite(&self, id: InviteId) -> Option<&Invite> {
+        self.invites.get(&id)
+    }
+
+    pub fn invites_in(&self, workspace: WorkspaceId) -> impl Iterator<Item = &Invite> {
+        self.invites.values().filter(move |invite| invite.workspace == workspace)
+    }
+
+    pub fn invite_by_code(&self, hash: &KeyHash) -> Option<&Invite> {
+        self.invites.values().find(|invite| invite.code_hash == *hash)
     }
 
     /// Who holds which pool session, and which channels command a pool.
@@ -398,6 +411,9 @@ impl State {
                 }
                 self.tokens.insert(token.id, token.clone());
             }
+            Record::Invite(invite) => {
+                self.invites.insert(invite.id, invite.clone());
+            }
             Record::Approval(approval) => {
                 let due = (approval.expires_at, approval.id);
                 match approval.status {
@@ -419,6 +435,9 @@ impl State {
             Record::Membership(membership) => self.remove_membership(membership),
             Record::Webhook(webhook) => {
                 self.webhooks.remove(&webhook.id);
+            }
+            Record::Invite(invite) => {
+                self.invites.remove(&invite.id);
             }
             Record::Token(token) => {
                 self.tokens.remove(&token.id);
@@ -596,7 +615,7 @@ impl State {
         let keys: BTreeMap<_, _> = self.keys.iter().map(|(hash, id)| (hash.0, *id)).collect();
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
-        let people = (sorted(&self.members), names, emails, keys, tokens, revoked);
+        let people = (sorted(&self.members), names, emails, keys, tokens, revoked, self.invites.clone());
         let waiting = (self.open_approvals.clone(), self.deliveries.stored_part());
         (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)
     }

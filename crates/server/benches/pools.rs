@@ -127,6 +127,7 @@ async fn hub(lasting: Duration) -> (Measured, Measured) {
     let (app, address) = start_hub(folder.path()).await;
     let register = Register {
         policy: Registration::First,
+        standing: folkmoot_core::command::Standing::Proven,
         email: "a@example.org".to_owned(),
         name: "a".to_owned(),
         workspace_name: None,

@@ -26,6 +26,7 @@ use crate::metrics::Metrics;
 use crate::origin::Origins;
 use crate::pools::Pools;
 use crate::router::Router;
+use crate::setup::Setup;
 use crate::ws;
 use crate::ws::connection::Connection;
 
@@ -47,6 +48,7 @@ struct Inner {
     trusted_proxies: Vec<Network>,
     data_dir: PathBuf,
     files_dir: PathBuf,
+    setup: Setup,
     started: Instant,
     stop: tokio::sync::watch::Receiver<bool>,
 }
@@ -109,6 +111,7 @@ impl App {
             ids: Mutex::new(IdSource::new(parts.seed)),
             pools,
             next_connection: AtomicU64::new(1),
+            setup: Setup::default(),
             started: Instant::now(),
             stop: parts.stop,
         }))
@@ -307,6 +310,11 @@ impl App {
         already_read: Bytes,
     ) -> impl Future<Output = ()> + Send + use<> {
         ws::run::run(self.clone(), connection, session, reading, already_read, self.0.stop.clone())
+    }
+
+    /// What the first account from elsewhere must show.
+    pub fn setup(&self) -> &Setup {
+        &self.0.setup
     }
 
     /// Which web pages may speak to this hub.

@@ -21,6 +21,7 @@ pub mod rest;
 pub mod router;
 pub mod runner;
 pub mod serve;
+mod setup;
 pub mod telegram;
 pub mod web;
 pub mod ws;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, Response, Uri};
+use axum::http::{Request, Response, Uri, header};
 use folkmoot_core::model::Door;
 use folkmoot_doors::{DOORS, Protocol};
 use hyper::body::Incoming;
@@ -101,13 +101,20 @@ async fn respond(
     let mut request = request.map(Body::new);
     // Doors first: a connect storm should not pay for the REST router.
     let peer = Peer(app.peer_of(address, request.headers()));
-    match door_at(&app, request.uri()) {
+    let door = door_at(&app, request.uri()).filter(|_| !is_navigation(&request));
+    match door {
         Some(door) if door.door() == Door::Chopsticks => return Ok(pools::door::upgrade(&app, peer.0.ip(), request)),
         Some(door) => return Ok(upgrade(&app, door, peer.0.ip(), request)),
         None => {}
     }
     request.extensions_mut().insert(peer);
     router.oneshot(request).await
+}
+
+/// Somebody typed the address into a browser: the page may have a view of the same name as a door.
+fn is_navigation<B>(request: &Request<B>) -> bool {
+    let accepts = request.headers().get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok()).unwrap_or_default();
+    accepts.contains("text/html") && !request.headers().contains_key(header::UPGRADE)
 }
 
 /// The door at an address; `events` in the query picks one of its dialects.

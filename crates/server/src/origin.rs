@@ -35,8 +35,7 @@ impl<'a> Origins<'a> {
         let Some(origin) = headers.get(header::ORIGIN) else { return true };
         let Ok(origin) = origin.to_str() else { return false };
         let own_address = |authority: &str| {
-            is_loopback(authority)
-                && (authority.eq_ignore_ascii_case(host(headers)) || authority == self.server.listen)
+            is_loopback(authority) && (authority.eq_ignore_ascii_case(host(headers)) || authority == self.server.listen)
         };
         origin == OBSIDIAN || self.is_configured(origin) || authority(origin).is_some_and(own_address)
     }
@@ -110,7 +109,9 @@ mod tests {
     #[test]
     fn on_loopback_a_name_that_somebody_let_point_here_is_refused_although_host_says_the_same() {
         let server = listening_on("127.0.0.1:8484");
-        for host in ["evil.example:8484", "moot.example.evil.example", "127.0.0.1.evil.example:8484", "192.168.1.5:8484"] {
+        for host in
+            ["evil.example:8484", "moot.example.evil.example", "127.0.0.1.evil.example:8484", "192.168.1.5:8484"]
+        {
             assert!(!Origins::new(&server).allow(&request(&format!("http://{host}"), host)), "{host}");
         }
     }

@@ -192,8 +192,10 @@ fn announce(app: &App, address: SocketAddr) {
     tracing::info!(%address, data_dir = %app.data_dir().display(), "listening");
     let mut text = format!("Folkmoot is listening on http://{address}\n");
     if fresh {
+        let code = app.setup().code();
         text.push_str(&format!(
-            "\nNobody is here yet. Make the first account, the owner's:\n  \
+            "\nNobody is here yet. Open http://{address}/ and make the first account, the owner's; from another machine\n\
+             it needs this one-time code: {code}\nThe same from a terminal:\n  \
              moot login --server http://{address} --register --name YOU --email YOU@EXAMPLE.ORG\n\
              Then make a channel and say something:\n  \
              moot channel create general\n  moot send general \"hello\"\n\

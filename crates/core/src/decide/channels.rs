@@ -69,7 +69,7 @@ fn new_channel(
 }
 
 /// A newcomer has nothing unread: what was said before is there to read, not to catch up with.
-fn new_membership(context: &mut Context<'_>, channel: &Channel, member: MemberId) -> Membership {
+pub(super) fn new_membership(context: &mut Context<'_>, channel: &Channel, member: MemberId) -> Membership {
     let head = context.state.channel(channel.id).map(|room| room.head).unwrap_or_default();
     Membership {
         id: MembershipId(context.new_id()),

@@ -33,6 +33,10 @@ pub fn register(context: &mut Context<'_>, register: Register) -> Outcome {
     if !allowed {
         return Err(refusal::REGISTRATION_CLOSED);
     }
+    // Whoever comes first owns the hub, so on an open network the first must show that the start was seen.
+    if context.state.is_empty() && register.standing == Standing::Unproven {
+        return Err(refusal::SETUP_CODE_NEEDED);
+    }
     let name = member_name(&register.name)?;
     let email = free_email(context, &register.email, None)?;
     let workspace_name = match register.workspace_name {
@@ -136,6 +140,7 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
         events.push(Event::Removed(room.channel.clone().into()));
     }
     events.extend(context.state.webhooks_in(id).map(|webhook| Event::Removed(webhook.clone().into())));
+    events.extend(context.state.invites_in(id).map(|invite| Event::Removed(invite.clone().into())));
     for member in context.state.members_of(id) {
         events.push(Event::Saved(gone(member, context.now).into()));
     }
@@ -146,9 +151,7 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
 pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
     let by = access::admin(context.state, actor, add.workspace)?;
     let role = add.role.unwrap_or(Role::Member);
-    if role >= Role::Admin && by.role != Role::Owner || role == Role::Owner {
-        return Err(Refusal::new(refusal::Code::Forbidden, "only the owner may give this role"));
-    }
+    check_role_to_give(by, role)?;
     let by = by.id;
     let name = free_name(context, add.workspace, &add.name, None)?;
     let email = match &add.email {
@@ -165,6 +168,14 @@ pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
         ..new_member(context, add.workspace, add.kind, name, Some(by))
     };
     Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
+}
+
+/// The owner makes admins; a workspace has one owner.
+pub(super) fn check_role_to_give(by: &Member, role: Role) -> Result<(), Refusal> {
+    if role >= Role::Admin && by.role != Role::Owner || role == Role::Owner {
+        return Err(Refusal::new(refusal::Code::Forbidden, "only the owner may give this role"));
+    }
+    Ok(())
 }
 
 pub fn update(context: &mut Context<'_>, actor: Actor, update: UpdateMember) -> Outcome {
@@ -312,7 +323,7 @@ pub(super) fn free_name(
     }
 }
 
-fn free_email(context: &Context<'_>, email: &str, except: Option<MemberId>) -> Result<String, Refusal> {
+pub(super) fn free_email(context: &Context<'_>, email: &str, except: Option<MemberId>) -> Result<String, Refusal> {
     let email = short_text(email, "email", 254)?;
     let well_formed = email.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty());
     if !well_formed || email.contains(char::is_whitespace) {

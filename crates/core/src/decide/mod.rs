@@ -13,6 +13,7 @@ mod drafts;
 mod files;
 mod guests;
 mod inbox;
+mod invites;
 mod members;
 mod messages;
 mod pools;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use drafts::MAX_DRAFT_DELTA;
 pub use files::DRIVE;
+pub use invites::INVITE_LIFE;
 pub use members::{MIN_PASSWORD_CHARS, check_password};
 pub use messages::MAX_CONTENT_CHARS;
 pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
@@ -108,6 +110,9 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
             members::issue_provision_token(context, actor, workspace, hash)
         }
         Command::RegisterAgent(register) => members::register_agent(context, register),
+        Command::CreateInvite(create) => invites::create(context, actor, create),
+        Command::RevokeInvite { invite } => invites::revoke(context, actor, invite),
+        Command::Join(join) => invites::join(context, join),
 
         Command::WelcomeGuest(welcome) => guests::welcome(context, actor, welcome),
         Command::AnswerAsGuest(answer) => guests::answer(context, actor, answer),

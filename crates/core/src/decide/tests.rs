@@ -12,6 +12,7 @@ mod drafts;
 mod files;
 mod guests;
 mod inbox;
+mod invites;
 mod members;
 mod messages;
 mod pools;

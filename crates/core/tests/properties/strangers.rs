@@ -117,6 +117,7 @@ fn id_of(record: &Record) -> String {
         Record::Route(it) => it.id.to_string(),
         Record::Delivery(it) => it.id.to_string(),
         Record::Cause(it) => it.id.to_string(),
+        Record::Invite(it) => it.id.to_string(),
     }
 }
 

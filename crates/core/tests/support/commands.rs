@@ -17,7 +17,7 @@ use super::world::{key, new_file, new_member};
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 87;
+pub const KINDS: u16 = 90;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -75,7 +75,27 @@ impl Pool {
             81 => Command::UseApproval { approval: dice.pick(&self.approvals) },
             82 => Command::LetTimePass,
             kind @ 83..87 => self.delivery(kind, dice),
+            kind @ 87..90 => self.invite(kind, dice),
             _ => self.send(dice),
+        }
+    }
+
+    fn invite(&self, kind: u16, dice: &mut Dice) -> Command {
+        let code_hash = key(dice.roll(5) as u8);
+        match kind {
+            87 => Command::CreateInvite(CreateInvite {
+                workspace: dice.pick(&self.workspaces),
+                role: dice.maybe(&[Role::Member, Role::Admin, Role::Owner]),
+                channels: dice.maybe(&self.channels).into_iter().collect(),
+                code_hash,
+            }),
+            88 => Command::RevokeInvite { invite: dice.pick(&self.invites) },
+            _ => Command::Join(Join {
+                code_hash,
+                name: self.name(dice),
+                email: dice.coin().then(|| self.email(dice)),
+                password_hash: self.text(dice),
+            }),
         }
     }
 
@@ -89,6 +109,7 @@ impl Pool {
         match kind {
             0 => Command::Register(Register {
                 policy: dice.pick(&[Registration::First, Registration::Open, Registration::Closed]),
+                standing: dice.pick(&[Standing::Proven, Standing::Unproven]),
                 email: self.email(dice),
                 name: self.name(dice),
                 workspace_name: dice.coin().then(|| self.name(dice)),
@@ -562,5 +583,8 @@ pub fn number(command: &Command) -> u16 {
         Command::FailDelivery { .. } => 84,
         Command::JoinDelivery { .. } => 85,
         Command::CancelDelivery { .. } => 86,
+        Command::CreateInvite(_) => 87,
+        Command::RevokeInvite { .. } => 88,
+        Command::Join(_) => 89,
     }
 }

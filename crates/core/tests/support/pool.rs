@@ -26,6 +26,7 @@ pub struct Pool {
     pub items: Vec<ItemId>,
     pub routes: Vec<RouteId>,
     pub deliveries: Vec<DeliveryId>,
+    pub invites: Vec<InviteId>,
     /// Names to mention and to take.
     pub names: Vec<String>,
     /// Every text carries this, so that it can be found again.
@@ -65,6 +66,7 @@ impl Pool {
             items: Vec::new(),
             routes: Vec::new(),
             deliveries: Vec::new(),
+            invites: Vec::new(),
             names: Vec::new(),
             mark: "",
             fresh: 0,
@@ -93,6 +95,7 @@ impl Pool {
             Record::Route(route) => self.routes.push(route.id),
             Record::Delivery(delivery) => self.deliveries.push(delivery.id),
             Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) | Record::Cause(_) => {}
+            Record::Invite(invite) => self.invites.push(invite.id),
             Record::Lease(_) | Record::Fence(_) | Record::PoolLink(_) => {}
         }
     }
@@ -115,6 +118,7 @@ impl Pool {
         self.items.push(ItemId(unknown));
         self.routes.push(RouteId(unknown));
         self.deliveries.push(DeliveryId(unknown));
+        self.invites.push(InviteId(unknown));
     }
 
     /// This member, on its newest connection or without any; now and then a daemon for one of its agents.

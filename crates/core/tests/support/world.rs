@@ -111,6 +111,7 @@ impl World {
     pub fn register(&mut self, name: &str) -> (WorkspaceId, MemberId) {
         let register = Register {
             policy: Registration::Open,
+            standing: Standing::Proven,
             email: format!("{name}@example.org"),
             name: name.to_owned(),
             workspace_name: None,

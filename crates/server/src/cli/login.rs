@@ -39,6 +39,9 @@ pub struct Args {
     /// The name of the new account.
     #[arg(long, requires = "register")]
     name: Option<String>,
+    /// For the first account from another machine: the one-time code that `moot serve` printed.
+    #[arg(long, value_name = "CODE", requires = "register")]
+    setup_code: Option<String>,
     /// Print who you are as JSON.
     #[arg(long)]
     json: bool,
@@ -73,7 +76,7 @@ async fn log_in(hub: &Hub, args: &Args) -> anyhow::Result<Secret> {
     let password = prompt::password(args.password.clone(), args.password_stdin)?;
     let answer = if args.register {
         let name = args.name.clone().unwrap_or_default();
-        let body = json!({"email": who, "password": password.expose(), "name": name});
+        let body = json!({"email": who, "password": password.expose(), "name": name, "setup_code": args.setup_code});
         hub.post("/v1/auth/register", &body).await?
     } else {
         let field = if who.contains('@') { "email" } else { "name" };

@@ -10,12 +10,15 @@ use super::{Fault, Settings, names, output, prompt};
 Examples:
   moot member add bob --email bob@example.org        a person; asks for the first password
   moot member add codebot --agent                    an agent; prints its API key, this once
+  moot member invite                                 a link for a person, good once, for 7 days
   moot member list
   moot member key codebot                            a new API key; the old one stops working
   moot member rm bob")]
 pub enum Command {
     /// Add a person or an agent.
     Add(AddArgs),
+    /// Make a link with which one person makes an account of their own.
+    Invite(InviteArgs),
     /// List everybody.
     List(ListArgs),
     /// Remove somebody from the workspace.
@@ -43,6 +46,21 @@ pub struct AddArgs {
     /// What others see beside the name.
     #[arg(long)]
     nick: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    hub: HubArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct InviteArgs {
+    /// Make the newcomer an admin; only the owner may.
+    #[arg(long)]
+    admin: bool,
+    /// A channel to put the newcomer into, by name or id; may be given several times. Left out: every open channel.
+    #[arg(long = "channel", value_name = "CHANNEL")]
+    channels: Vec<String>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -84,6 +102,7 @@ pub struct KeyArgs {
 pub async fn run(settings: &Settings, command: Command) -> anyhow::Result<()> {
     match command {
         Command::Add(args) => add(&Session::open(settings, &args.hub).await?, args).await,
+        Command::Invite(args) => invite(&Session::open(settings, &args.hub).await?, &args).await,
         Command::List(args) => list(&Session::open(settings, &args.hub).await?, args.json).await,
         Command::Rm(args) => remove(&Session::open(settings, &args.hub).await?, &args).await,
         Command::Key(args) => key(&Session::open(settings, &args.hub).await?, &args).await,
@@ -107,6 +126,21 @@ async fn add(session: &Session, args: AddArgs) -> anyhow::Result<()> {
     }
     output::note(&format!("added {}", text(&member, "name")));
     show_key(&member)
+}
+
+async fn invite(session: &Session, args: &InviteArgs) -> anyhow::Result<()> {
+    let mut channel_ids = Vec::new();
+    for channel in &args.channels {
+        channel_ids.push(names::target(session, channel).await?.channel_id);
+    }
+    let role = if args.admin { "admin" } else { "member" };
+    let body = json!({"role": role, "channel_ids": channel_ids});
+    let invite = session.hub.post(&session.workspace_path("/invites"), &body).await?;
+    if args.json {
+        return output::json(&invite);
+    }
+    output::note("for one person, for 7 days, shown this once:");
+    output::line(text(&invite, "url"))
 }
 
 async fn list(session: &Session, as_json: bool) -> anyhow::Result<()> {

@@ -25,6 +25,7 @@ mod drafts;
 mod drive;
 mod files;
 mod inbox;
+mod invites;
 mod items;
 mod listen;
 mod members;
@@ -94,8 +95,11 @@ fn routes_of_all_areas() -> OpenApiRouter<App> {
 
 fn people() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(auth::setup))
         .routes(routes!(auth::register))
+        .routes(routes!(auth::join))
         .routes(routes!(auth::login))
+        .routes(routes!(auth::renew))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::providers))
         .routes(routes!(workspaces::create, workspaces::list))
@@ -104,6 +108,9 @@ fn people() -> OpenApiRouter<App> {
         .routes(routes!(members::get, members::update, members::remove))
         .routes(routes!(members::replace_key))
         .routes(routes!(members::me))
+        .routes(routes!(invites::create, invites::list))
+        .routes(routes!(invites::revoke))
+        .routes(routes!(invites::show))
         .routes(routes!(members::set_avatar))
         .routes(routes!(members::change_password))
         .routes(routes!(agents::register, agents::list))

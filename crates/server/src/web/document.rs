@@ -4,7 +4,8 @@ use axum::body::Body;
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 
-const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A document with its content type and what it may load.
 pub fn document(content_type: &'static str, policy: &'static str, text: &'static str) -> Response {

@@ -17,8 +17,7 @@ use assets::{Asset, FILES, Page};
 pub use document::document;
 
 /// No script and no style from anywhere but this hub, and none written into the document; nobody puts the page in a frame.
-/// Styles that a component sets on an element are the exception: the list measures its rows that way.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self'; connect-src 'self'; \
                       worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 /// What the page may ask of the machine: microphone and camera for calls, nothing else.

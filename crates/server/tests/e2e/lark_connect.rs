@@ -188,6 +188,18 @@ async fn the_hubs_own_origin_and_no_origin_may_connect() {
 }
 
 #[tokio::test]
+async fn a_name_that_somebody_let_point_to_this_machine_is_a_foreign_origin() {
+    let (hub, _alice) = start().await;
+    // What a browser sends from a page at http://evil.example:PORT after the name was made to mean 127.0.0.1.
+    let host = format!("evil.example:{}", hub.address.port());
+    let upgrade = reqwest::Client::builder().no_proxy().build().unwrap().get(hub.url("/ws"));
+    let upgrade = upgrade.header("host", &host).header("origin", format!("http://{host}"));
+    let upgrade = upgrade.header("connection", "upgrade").header("upgrade", "websocket");
+    let upgrade = upgrade.header("sec-websocket-version", "13").header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+    assert_eq!(upgrade.send().await.expect("an answer").status(), 403);
+}
+
+#[tokio::test]
 async fn the_origin_of_the_public_url_may_connect() {
     let setup = Setup::default().env("MOOT_SERVER__PUBLIC_URL", "https://moot.example");
     let hub = setup.start().await;

@@ -50,6 +50,7 @@ mod rest_notifications;
 mod rest_operator;
 mod rest_reactions;
 mod rest_search;
+mod rest_setup;
 mod rest_surface;
 mod rest_tasks;
 mod rest_terminal;

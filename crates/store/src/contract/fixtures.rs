@@ -390,6 +390,17 @@ impl Hub {
             }
             .into(),
             Fence { id: FenceId(id), last: 7 }.into(),
+            Invite {
+                id: InviteId(id),
+                workspace: workspace.id,
+                made_by: ALICE,
+                role: Role::Admin,
+                channels: vec![GENERAL],
+                code_hash: KeyHash([5; 32]),
+                created_at: now,
+                expires_at: now + 1,
+            }
+            .into(),
             PoolLink {
                 id: PoolLinkId(id),
                 channel: GENERAL,

@@ -8,6 +8,7 @@ const GIVEN_ELSEWHERE: &[&str] = &[
     "CALL_ID_REQUIRED",
     "SUBSCRIPTION_LIMIT",
     "AGENT_NOT_FOUND",
+    "FOREIGN_PAGE",
 ];
 
 const TESTS: &[&str] = &[
@@ -21,6 +22,7 @@ const TESTS: &[&str] = &[
     include_str!("files.rs"),
     include_str!("guests.rs"),
     include_str!("inbox.rs"),
+    include_str!("invites.rs"),
     include_str!("members.rs"),
     include_str!("messages.rs"),
     include_str!("pools.rs"),

@@ -13,6 +13,7 @@ use crate::{Actor, Refusal, access};
 fn register(policy: Registration, name: &str, email: &str) -> Command {
     Command::Register(Register {
         policy,
+        standing: Standing::Proven,
         email: email.to_owned(),
         name: name.to_owned(),
         workspace_name: None,

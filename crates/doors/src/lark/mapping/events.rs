@@ -234,6 +234,7 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         | Record::Item(_)
         | Record::Memory(_)
         | Record::Token(_)
+        | Record::Invite(_)
         | Record::Lease(_)
         | Record::Fence(_)
         | Record::PoolLink(_)

@@ -75,6 +75,7 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::File(_)
         | Reply::Webhook(_)
         | Reply::Token(_)
+        | Reply::Invite(_)
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
         | Reply::Route(_) => return None,
