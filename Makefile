@@ -4,6 +4,10 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 
+# `npm ci` refuses a lock file that lacks the native parts for other machines than the one it was written on; what is in it
+# is installed exactly all the same.
+NPM_INSTALL := npm ci --no-audit --no-fund --loglevel=silent || npm install --no-save --no-audit --no-fund
+
 # One word for the version of the tool, so that two machines check the same.
 CARGO_DENY := 0.20
 
@@ -62,7 +66,7 @@ bench: ## measure the release build against a bare server and a public peer; wri
 
 web: ## build the page into web/dist; the next build of the hub takes it in
 	@command -v npm >/dev/null 2>&1 || { echo "the page is built with Node.js 20.19 or newer; install it (with npm) and run \`make web\` again" >&2; exit 1; }
-	cd web && { [ -f node_modules/.package-lock.json ] && [ ! package-lock.json -nt node_modules/.package-lock.json ] || npm ci --no-audit --no-fund; }
+	@cd web && if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then $(NPM_INSTALL); fi
 	cd web && npm run --silent build
 
 # For whoever wants to run or test the hub: the page, when there is Node.js and something of it changed.
