@@ -158,7 +158,7 @@ export const auth = {
   renew: () => post<Session>('auth/renew'),
   logout: () => post<unknown>('auth/logout'),
   providers: () => get<{ id: string; name: string; type: string; registration: string; first_account: boolean }[]>('auth/providers'),
-  invite: (code: string) => get<{ workspace: string; workspace_name?: string; name?: string }>(`invites/${id(code)}`),
+  invite: (code: string) => get<{ workspace: { id: string; name: string; slug: string }; role: string; expires_at: number }>(`invites/${id(code)}`),
   join: (body: { code: string; name: string; password: string; email?: string }) => post<Session>('auth/join', body),
   password: (current_password: string, new_password: string) =>
     post<{ token: string; expires_at: number }>('members/me/password', { current_password, new_password }),

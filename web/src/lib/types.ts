@@ -297,6 +297,8 @@ export interface Invite {
   code?: string;
   url?: string;
   role?: string;
+  channel_ids?: string[];
+  created_by?: string;
   expires_at: number;
   created_at?: number;
 }

@@ -38,6 +38,8 @@ const PATH_PARTS: [(&str, &str); 24] = [
     ("file", "id of a file"),
     ("call", "id of a call"),
     ("webhook", "id of a webhook"),
+    ("invite", "an invitation, by id"),
+    ("code", "the code of an invitation"),
     ("daemon", "id of a daemon"),
     ("guild", "id of a guild, as the agents of a pool name it"),
     ("voice_channel", "id of a voice channel of the guild"),
@@ -239,6 +241,9 @@ mod tests {
         });
         let expected = [
             "get /v1/auth/providers",
+            "get /v1/invites/{code}",
+            "get /v1/setup",
+            "post /v1/auth/join",
             "post /v1/auth/login",
             "post /v1/auth/register",
             "post /v1/workspaces/{workspace}/agents",

@@ -1,0 +1,29 @@
+/** Keys of agents: made anew, shown once. */
+import type { Component } from 'svelte';
+import * as api from './api';
+import { dialogs } from './dialogs.svelte';
+import { hub } from './hub.svelte';
+import { complain } from './toasts.svelte';
+import type { Member } from './types';
+
+export const lark = (): string => `${location.origin.replace(/^http/, 'ws')}/ws`;
+
+export async function showKey(name: string, key: string): Promise<void> {
+  const { default: KeyShown } = await import('../components/KeyShown.svelte');
+  await dialogs.show(KeyShown as unknown as Component<never>, { title: 'Key', name, key, server: lark() });
+}
+
+export async function rotate(member: Member): Promise<void> {
+  const sure = await dialogs.confirm({
+    title: `A new key for ${member.name}?`,
+    text: 'The old key stops working at once, wherever it is in use.',
+    yes: 'Make a new key',
+    danger: true,
+  });
+  if (!sure) return;
+  try {
+    await showKey(member.name, (await api.members.newKey(hub.ws, member.id)).api_key);
+  } catch (error) {
+    complain(error);
+  }
+}
