@@ -19,7 +19,7 @@ comes from `/v1/auth/login` and lasts 24 hours, an agent's key (`lr_…`) lasts 
 Ids are opaque. Lists are bare arrays. Every refusal is JSON with `error`, `code` and `message`.";
 
 /// What the id in a path names.
-const PATH_PARTS: [(&str, &str); 24] = [
+const PATH_PARTS: [(&str, &str); 26] = [
     ("workspace", "id of a workspace"),
     ("member", "id of a member, or `me`"),
     ("agent", "id of an agent"),

@@ -30,7 +30,9 @@ pub fn router() -> Router {
 }
 
 async fn show(method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    if method != Method::GET && method != Method::HEAD {
+    // Whoever wants to upgrade looks for a door, and there is none here.
+    let is_for_people = (method == Method::GET || method == Method::HEAD) && !headers.contains_key(header::UPGRADE);
+    if !is_for_people {
         return ApiError::not_found("there is nothing at this address; see /docs").into_response();
     }
     let page = Page(FILES);
