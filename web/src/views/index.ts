@@ -1,6 +1,7 @@
 /** All views of the page: each is its own file and is loaded when it is first shown. Add a line to add a view. */
 import type { Component } from 'svelte';
 import { hub } from '../lib/hub.svelte';
+import { watch } from '../lib/live.svelte';
 
 export interface View {
   id: string;
@@ -34,6 +35,7 @@ export const views: View[] = [
 
 /** Owners and admins; the hub decides again with every request. */
 function isAdmin(): boolean {
+  watch('members');
   return (hub.data.members.get(hub.me)?.role ?? 'member') !== 'member';
 }
 
