@@ -10,6 +10,7 @@ use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Lease, Place, PoolLink};
 use crate::route::{Choice, InputMethod, Route, Said};
+use crate::run::{Run, RunCommand, Session};
 
 #[derive(Clone, Debug)]
 pub enum Command {
@@ -329,6 +330,9 @@ pub enum Command {
     UnlinkPool {
         channel: ChannelId,
     },
+    /// Agents at work.
+    Run(RunCommand),
+
     // Sentences for whoever should take them
     Say(Say),
     /// Gives a kept sentence to those who were chosen for it. Only the hub itself asks for this.
@@ -613,6 +617,17 @@ pub enum Reply {
     PoolLink(PoolLink),
     Route(Arc<Route>),
     Delivery(Delivery),
+    /// `known` when it was there already and nothing happened.
+    Run {
+        run: Arc<Run>,
+        known: bool,
+    },
+    /// The run has another diff now; the bytes of the one before can go.
+    Diff {
+        run: Arc<Run>,
+        replaced: Option<FileId>,
+    },
+    Session(Session),
 }
 
 /// Whether a held draft still fits the conversation.

@@ -19,6 +19,7 @@ mod pools;
 mod presence;
 mod registration;
 mod routes;
+mod runs;
 mod streams;
 mod tasks;
 mod threads;

@@ -104,7 +104,10 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
         | Reply::Route(_)
-        | Reply::Delivery(_) => Value::Bool(true),
+        | Reply::Delivery(_)
+        | Reply::Run { .. }
+        | Reply::Diff { .. }
+        | Reply::Session(_) => Value::Bool(true),
     }
 }
 
