@@ -426,7 +426,7 @@ fn another_engine_cannot_continue_the_thread_and_beginning_afresh_is_not_undone_
     scene.world.done(scene.codebot, put(PutSession { model: Some("large".to_owned()), ..place.clone() }));
     let session = session_of(&scene.world).unwrap();
     assert_eq!((session.model.as_deref(), session.resume.as_deref()), (Some("large"), Some("abc")));
-    scene.world.done(scene.codebot, put(PutSession { engine: Some("other".to_owned()), ..place.clone() }));
+    scene.world.done(scene.codebot, put(PutSession { engine: Some("other".to_owned()), ..place }));
     let session = session_of(&scene.world).unwrap();
     assert_eq!((session.engine.as_deref(), session.model, session.resume), (Some("other"), None, None));
 
