@@ -6,7 +6,7 @@ import { closePanels, go, place } from '../lib/router.svelte';
 import { directs, isDirect, myChannels, nextUnread } from '../lib/store/select';
 import { look } from '../lib/theme.svelte';
 import { complain } from '../lib/toasts.svelte';
-import { views } from '../views';
+import { addressOf, views } from '../views';
 
 const current = (): string => /^\/c\/([^/]+)/.exec(place.path)?.[1] ?? '';
 
@@ -84,7 +84,7 @@ function escape(): void {
 export function shellCommands(): Command[] {
   const navigation: Command[] = views
     .filter((view) => view.nav)
-    .map((view) => ({ id: `go.${view.id}`, title: view.title, group: 'Go to', when: view.when, run: () => go(view.path) }));
+    .map((view) => ({ id: `go.${view.id}`, title: view.title, group: 'Go to', when: view.when, run: () => go(addressOf(view)) }));
   return [
     { id: 'palette', title: 'Palette', group: 'Help', keys: ['mod+k'], quiet: true, run: () => void showPalette() },
     { id: 'needs', title: 'Needs you', group: 'Go to', keys: ['mod+j'], run: () => go('/needs-you') },
