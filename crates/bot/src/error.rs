@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use folkmoot_peers::line::Ended;
+
 /// Any failure of the bot. The text is for people; it never holds a secret or what somebody said.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BotError {
@@ -39,6 +41,15 @@ pub enum RpcFailure {
     Timeout(Duration),
     #[error("the server refused it: {0}")]
     Refused(String),
+}
+
+impl From<Ended> for RpcFailure {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Closed => Self::Closed,
+            Ended::Broken(why) => Self::Broken(why),
+        }
+    }
 }
 
 impl BotError {

@@ -6,11 +6,11 @@ use serde_json::value::RawValue;
 
 use crate::Millis;
 use crate::delivery::Delivery;
+use crate::hosting::{Hosted, Policy};
 use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Lease, Place, PoolLink};
 use crate::route::{Choice, InputMethod, Route, Said};
-use crate::run::{Run, RunCommand, Session};
 
 #[derive(Clone, Debug)]
 pub enum Command {
@@ -330,9 +330,12 @@ pub enum Command {
     UnlinkPool {
         channel: ChannelId,
     },
-    /// Agents at work.
-    Run(RunCommand),
-
+    // Agents of the hub's own daemon
+    HostAgent(HostAgent),
+    /// Hosts it no longer, and removes it as a member.
+    DismissHosted {
+        agent: MemberId,
+    },
     // Sentences for whoever should take them
     Say(Say),
     /// Gives a kept sentence to those who were chosen for it. Only the hub itself asks for this.
@@ -466,6 +469,21 @@ pub struct WelcomeGuest {
     /// What it would like to be called; a number is added when somebody has that name.
     pub name: String,
     pub role_card: RoleCard,
+}
+
+/// A new agent that the hub hosts itself.
+#[derive(Clone, Debug)]
+pub struct HostAgent {
+    pub name: String,
+    pub engine: String,
+    pub model: Option<String>,
+    pub project: Option<String>,
+    pub role_card: RoleCard,
+    pub policy: Policy,
+    /// Where it is from the start; none: every open channel of the workspace.
+    pub channels: Option<Vec<ChannelId>>,
+    /// False for one that the configuration names: it says again at every start what it wants.
+    pub is_kept: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -615,19 +633,9 @@ pub enum Reply {
         created: bool,
     },
     PoolLink(PoolLink),
+    Hosted(Hosted),
     Route(Arc<Route>),
     Delivery(Delivery),
-    /// `known` when it was there already and nothing happened.
-    Run {
-        run: Arc<Run>,
-        known: bool,
-    },
-    /// The run has another diff now; the bytes of the one before can go.
-    Diff {
-        run: Arc<Run>,
-        replaced: Option<FileId>,
-    },
-    Session(Session),
 }
 
 /// Whether a held draft still fits the conversation.

@@ -19,8 +19,7 @@ pub enum Event {
     MessageEdited {
         message: Arc<Message>,
         change: Change,
-        /// What it said before; nothing where the message only became what it was to be.
-        edit: Option<Edit>,
+        edit: Edit,
     },
     MessageDeleted {
         message: Arc<Message>,
@@ -38,9 +37,6 @@ pub enum Event {
         pin: Pin,
         change: Change,
     },
-
-    /// The message of a run shows how far it is. Stored, but without a position: only the answer counts.
-    Progressed(Arc<Message>),
 
     // Stored: who came into a channel and who left it
     Joined(Membership),
@@ -74,13 +70,6 @@ pub enum Event {
     Handed {
         to: MemberId,
         route: Arc<Route>,
-    },
-    /// The agent at work is to stop; the wish is stored on the run.
-    StopAsked {
-        run: RunId,
-        agent: MemberId,
-        agent_name: String,
-        through: Option<ConnectionId>,
     },
     TaskAssigned {
         task: Task,
@@ -198,9 +187,7 @@ pub enum Write<'a> {
 impl Event {
     /// Passing events are told and forgotten; when a reader is slow they are the first to go.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::PresenceChanged { .. } | Self::Typing { .. } | Self::Streamed(_) | Self::Progressed(_))
-            // Stored all the same, and there to be read.
-            || matches!(self, Self::Saved(Record::RunAction(_)))
+        matches!(self, Self::PresenceChanged { .. } | Self::Typing { .. } | Self::Streamed(_))
     }
 
     /// Hands the store what to keep of this event, in order.
@@ -215,11 +202,8 @@ impl Event {
             Self::MessageEdited { message, change, edit } => {
                 write(Write::UpdateMessage(message));
                 write(Write::Log(change));
-                if let Some(edit) = edit {
-                    write(Write::Put(&Record::Edit(edit.clone())));
-                }
+                write(Write::Put(&Record::Edit(edit.clone())));
             }
-            Self::Progressed(message) => write(Write::UpdateMessage(message)),
             Self::MessageDeleted { message, change } => {
                 write(Write::UpdateMessage(message));
                 write(Write::Log(change));
@@ -254,7 +238,6 @@ impl Event {
             | Self::StreamEnded { .. }
             | Self::Woken(_)
             | Self::Handed { .. }
-            | Self::StopAsked { .. }
             | Self::TaskAssigned { .. }
             | Self::CallSignal { .. }
             | Self::ConnectionReplaced(_)
@@ -272,7 +255,7 @@ impl Event {
 
     pub fn audience(&self, state: &State) -> Audience {
         match self {
-            Self::MessageSent(message) | Self::Progressed(message) => Audience::Channel(message.channel),
+            Self::MessageSent(message) => Audience::Channel(message.channel),
             Self::MessageEdited { change, .. }
             | Self::MessageDeleted { change, .. }
             | Self::Reacted { change, .. }
@@ -284,7 +267,6 @@ impl Event {
             Self::Typing { channel, .. } => Audience::Channel(*channel),
             Self::Streamed(stream) | Self::StreamEnded { stream, .. } => Audience::Channel(stream.channel),
             Self::Woken(wake) => wake.through.map_or(Audience::Member(wake.agent), Audience::Connection),
-            Self::StopAsked { agent, through, .. } => through.map_or(Audience::Member(*agent), Audience::Connection),
             Self::TaskAssigned { to, .. } | Self::CallSignal { to, .. } | Self::Handed { to, .. } => {
                 Audience::Member(*to)
             }
@@ -311,8 +293,6 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         Record::Item(item) => Audience::Member(item.agent),
         Record::Route(route) => Audience::Member(route.speaker),
         Record::Delivery(delivery) => delivery.channel.map_or(Audience::Member(delivery.sender), Audience::Channel),
-        Record::Run(run) => Audience::Channel(run.channel),
-        Record::RunAction(action) => Audience::Channel(action.channel),
         Record::Draft(_)
         | Record::Call(_)
         | Record::Webhook(_)
@@ -326,7 +306,7 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         | Record::Fence(_)
         | Record::PoolLink(_)
         | Record::Cause(_)
-        | Record::Session(_) => Audience::Nobody,
+        | Record::Hosted(_) => Audience::Nobody,
     }
 }
 

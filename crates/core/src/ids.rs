@@ -73,8 +73,6 @@ ids! {
     ApprovalId "appr";
     DeliveryId "dlv";
     RunId "run";
-    RunActionId "act";
-    SessionId "sess";
     CallId "call";
     WebhookId "hook";
     FileId "file";
@@ -87,6 +85,7 @@ ids! {
     FenceId "fence";
     PoolLinkId "plink";
     InviteId "inv";
+    HostedId "host";
 }
 
 /// A routed sentence. Its text form is the SmartHole document's, `msg-` and a UUID, because that is what clients see.

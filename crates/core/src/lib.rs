@@ -12,6 +12,7 @@ pub mod command;
 pub mod decide;
 pub mod delivery;
 pub mod event;
+pub mod hosting;
 pub mod ids;
 pub mod lookup;
 pub mod mention;
@@ -22,7 +23,6 @@ pub mod rank;
 pub mod record;
 pub mod refusal;
 pub mod route;
-pub mod run;
 pub mod state;
 
 pub use access::Actor;

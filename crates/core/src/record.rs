@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::delivery::{Cause, Delivery};
+use crate::hosting::Hosted;
 use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Fence, Lease, PoolLink};
 use crate::route::Route;
-use crate::run::{Run, RunAction, Session};
 
 macro_rules! records {
     ($($name:ident($body:ty, $id:ty) $number:literal;)*) => {
@@ -88,9 +88,7 @@ records! {
     Delivery(Delivery, DeliveryId) 50;
     Cause(Cause, MessageId) 51;
     Invite(Invite, InviteId) 71;
-    Run(Run, RunId) 60;
-    RunAction(RunAction, RunActionId) 61;
-    Session(Session, SessionId) 62;
+    Hosted(Hosted, HostedId) 70;
 }
 
 /// A type that is kept as a record.
@@ -119,12 +117,12 @@ impl Kind {
     /// The kinds that a hub keeps in memory from its start; all others are read when they are needed.
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Workspace | Self::Member | Self::Channel | Self::Membership | Self::Webhook | Self::Token)
-            || matches!(self, Self::Lease | Self::Fence | Self::PoolLink | Self::Invite)
+            || matches!(self, Self::Lease | Self::Fence | Self::PoolLink | Self::Invite | Self::Hosted)
     }
 
     /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
     pub fn is_kept_while_open(self) -> bool {
-        matches!(self, Self::Approval | Self::Delivery | Self::Run)
+        matches!(self, Self::Approval | Self::Delivery)
     }
 
     pub fn from_number(number: u8) -> Option<Self> {
@@ -210,6 +208,9 @@ impl Record {
             Self::Invite(invite) => Keys { workspace: Some(invite.workspace.0), ..Keys::default() },
             Self::Lease(_) | Self::Fence(_) => Keys::default(),
             Self::PoolLink(link) => Keys { scope: Some(link.channel.0), ..Keys::default() },
+            Self::Hosted(hosted) => {
+                Keys { workspace: Some(hosted.workspace.0), owner: Some(hosted.agent.0), ..Keys::default() }
+            }
             Self::Route(route) => Keys {
                 workspace: Some(route.workspace.0),
                 owner: Some(route.speaker.0),
@@ -223,20 +224,6 @@ impl Record {
                 ..Keys::default()
             },
             Self::Cause(cause) => Keys { scope: cause.channel.map(|channel| channel.0), ..Keys::default() },
-            Self::Run(run) => Keys {
-                workspace: Some(run.workspace.0),
-                scope: Some(run.channel.0),
-                owner: Some(run.agent.0),
-                state: if run.is_open() { OPEN } else { CLOSED },
-                ..Keys::default()
-            },
-            Self::RunAction(action) => Keys { scope: Some(action.run.0), ..Keys::default() },
-            Self::Session(session) => Keys {
-                scope: Some(session.thread.0),
-                owner: Some(session.agent.0),
-                name: Some(session.thread.to_string()),
-                ..Keys::default()
-            },
         }
     }
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use crate::delivery::{self, Talk, WakeRules};
 use crate::event::Wake;
+use crate::hosting::Hosted;
 use crate::ids::*;
 use crate::model::*;
 use crate::pools;
 use crate::record::Record;
-use crate::run::OpenRuns;
 use crate::{Event, Millis};
 
 #[derive(Debug, Clone, Default)]
@@ -33,12 +33,12 @@ pub struct State {
     invites: BTreeMap<InviteId, Invite>,
     revoked: HashMap<String, Millis>,
     pools: pools::Table,
+    hosted: BTreeMap<HostedId, Hosted>,
     /// Open questions by when they expire.
     open_approvals: BTreeSet<(Millis, ApprovalId)>,
     deliveries: delivery::Table,
     /// Settings, not something that happened.
     wake_rules: WakeRules,
-    runs: OpenRuns,
     presence: HashMap<MemberId, Attendance>,
     daemons: HashMap<ConnectionId, Daemon>,
     carried: HashMap<MemberId, ConnectionId>,
@@ -206,11 +206,6 @@ impl State {
         &self.pools
     }
 
-    /// Agents at work.
-    pub fn runs(&self) -> &OpenRuns {
-        &self.runs
-    }
-
     pub fn expired_tokens(&self, now: Millis) -> Vec<Token> {
         self.tokens.values().filter(|token| token.expires_at <= now).cloned().collect()
     }
@@ -257,6 +252,11 @@ impl State {
 
     pub fn daemons(&self) -> impl Iterator<Item = (ConnectionId, &Daemon)> {
         self.daemons.iter().map(|(connection, daemon)| (*connection, daemon))
+    }
+
+    /// The agents that the hub hosts itself, oldest first.
+    pub fn hosted(&self) -> impl Iterator<Item = &Hosted> {
+        self.hosted.values()
     }
 
     /// When something is to happen by itself; see [`Command::LetTimePass`](crate::Command::LetTimePass).
@@ -368,9 +368,7 @@ impl State {
                 self.streams.remove(&(stream.sender, stream.channel));
             }
             Event::Woken(wake) => self.note_wake(wake),
-            Event::Progressed(_)
-            | Event::StopAsked { .. }
-            | Event::Typing { .. }
+            Event::Typing { .. }
             | Event::Handed { .. }
             | Event::TaskAssigned { .. }
             | Event::CallSignal { .. }
@@ -431,8 +429,9 @@ impl State {
                 };
             }
             Record::Delivery(delivery) => self.deliveries.put(delivery),
-            Record::Run(run) => self.runs.put(run),
-            Record::RunAction(action) => self.runs.note(action),
+            Record::Hosted(hosted) => {
+                self.hosted.insert(hosted.id, hosted.clone());
+            }
             other => self.pools.put(other),
         }
     }
@@ -456,7 +455,9 @@ impl State {
                     self.revoked.remove(jti);
                 }
             }
-            Record::Run(run) => self.runs.remove(run.id),
+            Record::Hosted(hosted) => {
+                self.hosted.remove(&hosted.id);
+            }
             other => self.pools.remove(other),
         }
     }
@@ -628,8 +629,7 @@ impl State {
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
         let people = (sorted(&self.members), names, emails, keys, tokens, revoked, self.invites.clone());
-        let runs: Vec<_> = self.runs.iter().cloned().collect();
-        let waiting = (self.open_approvals.clone(), self.deliveries.stored_part(), runs);
+        let waiting = (self.open_approvals.clone(), self.deliveries.stored_part());
         (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)
     }
 }

@@ -115,6 +115,8 @@ pub enum Step {
 pub enum Ask {
     LogIn {
         token: String,
+        /// The agent that the token's owner speaks for, if not for itself.
+        agent: Option<MemberId>,
     },
     /// A log-in by name: with the password of a person or the API key of an agent.
     Prove {

@@ -25,6 +25,7 @@ mod warm;
 
 pub mod availability;
 pub mod desk;
+pub mod modes;
 pub mod progress;
 pub mod router;
 pub mod scheduler;

@@ -5,6 +5,7 @@
 
 pub mod backoff;
 pub mod endpoint;
+pub mod line;
 pub mod llm;
 pub mod speech;
 pub mod websocket;

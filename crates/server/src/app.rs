@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::auth::{Auth, Identity};
 use crate::config::{Config, Network};
+use crate::hosting::Hosting;
 use crate::hub::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
 use crate::limits::RateLimits;
 use crate::metrics::Metrics;
@@ -44,6 +45,7 @@ struct Inner {
     router: Router,
     ids: Mutex<IdSource>,
     pools: Pools,
+    hosting: Hosting,
     next_connection: AtomicU64,
     trusted_proxies: Vec<Network>,
     data_dir: PathBuf,
@@ -110,6 +112,7 @@ impl App {
             metrics: parts.metrics,
             ids: Mutex::new(IdSource::new(parts.seed)),
             pools,
+            hosting: Hosting::default(),
             next_connection: AtomicU64::new(1),
             setup: Setup::default(),
             started: Instant::now(),
@@ -144,6 +147,10 @@ impl App {
 
     pub fn pools(&self) -> &Pools {
         &self.0.pools
+    }
+
+    pub fn hosting(&self) -> &Hosting {
+        &self.0.hosting
     }
 
     pub fn metrics(&self) -> &Metrics {

@@ -8,6 +8,7 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod health;
+pub mod hosting;
 pub mod hub;
 pub mod limits;
 mod listen;

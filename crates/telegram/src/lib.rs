@@ -15,7 +15,6 @@ pub mod directives;
 pub mod joining;
 pub mod lock;
 pub mod menu;
-mod modes;
 pub mod permission;
 pub mod piece;
 pub mod worktree;

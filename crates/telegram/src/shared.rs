@@ -1,6 +1,7 @@
 //! What all parts of a running bridge use.
 
 use folkmoot_engines::engines;
+use folkmoot_engines::modes::Modes;
 use folkmoot_engines::resume::Codecs;
 use folkmoot_engines::router::Router;
 use parking_lot::RwLock;
@@ -8,7 +9,6 @@ use parking_lot::RwLock;
 use crate::api::{Bot, Me};
 use crate::directives::Names;
 use crate::journal::Journal;
-use crate::modes::Modes;
 use crate::settings::Settings;
 
 pub struct Shared {

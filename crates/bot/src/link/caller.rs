@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use folkmoot_peers::line::{self, Line};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::calls::Calls;
-use super::line::{self, Line};
 use super::{Incoming, Means};
 use crate::error::{BotError, RpcFailure};
 use crate::settings::seconds;
@@ -26,7 +26,8 @@ impl Caller {
         let limits = &means.settings.limits;
         let patience = seconds(limits.request_timeout_s);
         let opened = timeout(patience, line::open(&means.client, &means.settings.url)).await;
-        let socket = opened.map_err(|_| BotError::Connection("the server does not answer".to_owned()))??;
+        let opened = opened.map_err(|_| BotError::Connection("the server does not answer".to_owned()))?;
+        let socket = opened.map_err(BotError::Connection)?;
         let calls = Arc::new(Calls::default());
         let answered = calls.clone();
         let on_text = move |text: &str| read(text, &answered);
@@ -43,7 +44,7 @@ impl Caller {
             tokio::select! {
                 biased;
                 answer = waiting.answer() => answer.ok_or(RpcFailure::Closed)?.map_err(RpcFailure::Refused),
-                why = self.line.ended() => Err(why),
+                why = self.line.ended() => Err(why.into()),
             }
         };
         let result = timeout(self.patience, done).await.unwrap_or(Err(RpcFailure::Timeout(self.patience)));

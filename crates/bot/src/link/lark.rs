@@ -2,12 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use folkmoot_peers::line::Line;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::caller::Caller;
 use super::calls::{Calls, Outcome};
-use super::line::Line;
 use super::{Channel, Incoming, Means, Saying, wire};
 use crate::drive;
 use crate::error::{BotError, RpcFailure};

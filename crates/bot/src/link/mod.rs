@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use folkmoot_peers::line::Line;
 use reqwest::Client;
 use tokio::sync::{Semaphore, mpsc};
 
 mod caller;
 pub mod calls;
 mod lark;
-mod line;
 mod snek;
 pub mod wire;
 
@@ -109,14 +109,14 @@ impl Link {
 
     /// Waits for the end of the connection.
     pub async fn ended(&self) -> RpcFailure {
-        self.line().ended().await
+        self.line().ended().await.into()
     }
 
     pub fn close(&self) {
         self.line().close();
     }
 
-    fn line(&self) -> &line::Line {
+    fn line(&self) -> &Line {
         match self {
             Self::Snek(snek) => snek.line(),
             Self::Lark(lark) => lark.line(),

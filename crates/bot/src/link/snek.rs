@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use folkmoot_peers::line::Line;
 use serde_json::{Map, Value, json};
 
 use super::caller::Caller;
 use super::calls::Calls;
-use super::line::Line;
 use super::wire::{self, Frame, Request};
 use super::{Channel, Incoming, Means, Saying};
 use crate::error::{BotError, RpcFailure};

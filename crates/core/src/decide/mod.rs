@@ -12,13 +12,13 @@ pub mod deliveries;
 mod drafts;
 mod files;
 mod guests;
+mod hosting;
 mod inbox;
 mod invites;
 mod members;
 mod messages;
 mod pools;
 mod routes;
-mod runs;
 mod streams;
 mod tasks;
 #[cfg(test)]
@@ -29,7 +29,6 @@ pub use files::DRIVE;
 pub use invites::INVITE_LIFE;
 pub use members::{MIN_PASSWORD_CHARS, check_password};
 pub use messages::MAX_CONTENT_CHARS;
-pub use runs::MAX_DIFF_BYTES;
 pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
 
 use crate::command::{Command, Reply, Stage};
@@ -91,8 +90,7 @@ impl Decision {
 pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
     let actor = actor.resolve(context.state)?;
     let decision = decide_alone(context, actor, command)?;
-    let decision = streams::end_with_their_place(context.state, decision);
-    Ok(runs::end_with_their_place(context.state, context.now, decision))
+    Ok(streams::end_with_their_place(context.state, decision))
 }
 
 fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
@@ -208,7 +206,8 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
             pools::link(context, actor, channel, &guild, &voice_channel)
         }
         Command::UnlinkPool { channel } => pools::unlink(context, actor, channel),
-        Command::Run(command) => runs::decide(context, actor, command),
+        Command::HostAgent(host) => hosting::host(context, actor, host),
+        Command::DismissHosted { agent } => hosting::dismiss(context, actor, agent),
         Command::Say(say) => routes::say(context, actor, say),
         Command::Hand { route, choice, patience } => routes::hand(context, actor, route, choice, patience),
         Command::HandAgain { route, client } => routes::hand_again(context, actor, route, client),

@@ -7,20 +7,18 @@ use serde_json::value::RawValue;
 
 use super::domain::Millis;
 use super::domain::command::*;
+use super::domain::hosting::Policy;
 use super::domain::ids::*;
 use super::domain::model::*;
 use super::domain::pools::{Place, SessionKind};
 use super::domain::route::*;
 use super::pool::Pool;
-use super::runs::{RUN_KINDS, run_number};
 use super::world::{key, new_file, new_member};
 
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = RUNS + RUN_KINDS;
-/// Those about runs are the last ones.
-const RUNS: u16 = 90;
+pub const KINDS: u16 = 92;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -79,7 +77,8 @@ impl Pool {
             82 => Command::LetTimePass,
             kind @ 83..87 => self.delivery(kind, dice),
             kind @ 87..90 => self.invite(kind, dice),
-            kind if (RUNS..KINDS).contains(&kind) => self.run(kind - RUNS, dice),
+            90 => self.host(dice),
+            91 => Command::DismissHosted { agent: dice.pick(&self.members) },
             _ => self.send(dice),
         }
     }
@@ -403,6 +402,19 @@ impl Pool {
         }
     }
 
+    fn host(&self, dice: &mut Dice) -> Command {
+        Command::HostAgent(HostAgent {
+            name: self.name(dice),
+            engine: "script".to_owned(),
+            model: None,
+            project: None,
+            role_card: RoleCard::default(),
+            policy: dice.pick(&[Policy::Ask, Policy::AcceptEdits]),
+            channels: dice.coin().then(|| vec![dice.pick(&self.channels)]),
+            is_kept: !dice.coin(),
+        })
+    }
+
     fn route(&self, kind: u16, dice: &mut Dice) -> Command {
         let route = dice.pick(&self.routes);
         let client = dice.pick(&self.members);
@@ -452,7 +464,7 @@ impl Pool {
         }
     }
 
-    pub fn text(&self, dice: &mut Dice) -> String {
+    fn text(&self, dice: &mut Dice) -> String {
         let mark = self.mark;
         match dice.roll(20) {
             0..10 => format!("{mark} hello"),
@@ -468,7 +480,7 @@ impl Pool {
         }
     }
 
-    pub fn name(&self, dice: &mut Dice) -> String {
+    fn name(&self, dice: &mut Dice) -> String {
         let number = dice.roll(12);
         match number {
             9 if !self.names.is_empty() => self.names[0].to_uppercase(),
@@ -590,6 +602,7 @@ pub fn number(command: &Command) -> u16 {
         Command::CreateInvite(_) => 87,
         Command::RevokeInvite { .. } => 88,
         Command::Join(_) => 89,
-        Command::Run(command) => RUNS + run_number(command),
+        Command::HostAgent(_) => 90,
+        Command::DismissHosted { .. } => 91,
     }
 }

@@ -8,7 +8,6 @@
 pub mod commands;
 pub mod ledger;
 pub mod pool;
-pub mod runs;
 pub mod world;
 
 use super::domain;

@@ -164,8 +164,6 @@ pub fn event(event: &Event) -> Option<String> {
         | Event::Streamed(_)
         | Event::StreamEnded { .. }
         | Event::MessageEdited { .. }
-        | Event::Progressed(_)
-        | Event::StopAsked { .. }
         | Event::MessageDeleted { .. }
         | Event::Reacted { .. }
         | Event::Pinned { .. }

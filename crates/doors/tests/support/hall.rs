@@ -214,7 +214,7 @@ impl Hall {
     fn ask(&mut self, index: usize, ask: Ask, ticket: &Ticket) {
         match &ask {
             // `token-of-alice` is alice's, and `password-of-alice` as well.
-            Ask::LogIn { token } => {
+            Ask::LogIn { token, .. } => {
                 return self.log_in(index, token.strip_prefix("token-of-").unwrap_or_default(), ticket);
             }
             Ask::Prove { login, secret } => {

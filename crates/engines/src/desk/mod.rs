@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::engine::{Engine, Mode, Unsupported};
-use crate::event::{Answer, Ask, Event, ResumeToken};
+use crate::event::{ActionEvent, Answer, Ask, Event, ResumeToken};
 use crate::progress::{Label, Progress};
 use crate::run::{Request, Run, RunHandle, Runner};
 use crate::scheduler::{JobContext, JobId, Scheduler};
@@ -44,6 +44,8 @@ pub enum News {
     Began,
     /// The run is in this thread.
     Thread(ResumeToken),
+    /// The engine does something; told of every event, at once.
+    Action(ActionEvent),
     /// The view has changed, or its clock has moved on.
     View(View),
     Asked(Ask),
@@ -369,7 +371,8 @@ impl<S: Surface> Following<'_, S> {
             }
             Event::Asked(asked) if asked.ask.withdrawn => self.tell(News::Withdrawn(asked.ask.id.clone())),
             Event::Asked(asked) => self.tell(News::Asked(asked.ask.clone())),
-            Event::Action(_) | Event::Completed(_) => {}
+            Event::Action(action) => self.tell(News::Action(action.clone())),
+            Event::Completed(_) => {}
         }
     }
 

@@ -188,6 +188,23 @@ pub const KEYS: &[Key] = &[
     key("agentd.server", Kind::Text, "the hub that the daemon serves"),
     secret("agentd.api_key", "the API key it logs in with"),
     key("agentd.socket", Kind::Text, "Unix socket for local agents; empty: agentd.sock in the runtime or data folder"),
+    key("agents.*.engine", Kind::Text, "the engine that works as this agent"),
+    key("agents.*.project", Kind::Text, "where it works: a project's name or a folder; empty: a folder of its own"),
+    key("agents.*.model", Kind::Text, "model to ask for; empty: that of the engine"),
+    key("agents.*.system_prompt", Kind::Text, "what it is told about its part"),
+    key("agents.*.capabilities", Kind::TextList, "what it can do, for the router"),
+    key(
+        "agents.*.policy",
+        Kind::Choice(&["ask", "ask-commands", "accept-edits"]),
+        "what it may do without asking: nothing, all but commands, changes of files inside the project",
+    ),
+    key("agents.*.deny", Kind::TextList, "what it may never do: patterns over tool and command, `*` for anything"),
+    key("agents.*.worktrees", Kind::Flag, "whether each thread gets a git work tree and a branch of its own"),
+    key("agents.*.command", Kind::TextList, "instead of an engine: a program with its arguments"),
+    secret("agents.*.env.*", "environment variable for the program"),
+    key("agents.*.auto_start", Kind::Flag, "whether the daemon starts the program"),
+    key("agents.*.restart", Kind::Flag, "whether it is started again when it ends"),
+    key("agents.*.max_restarts", Kind::Count, "how often in a row; running for a minute counts as well"),
 ];
 
 /// A key as far as the operator's names fill in its pattern.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+mod agents;
 mod bot;
 pub mod edit;
 mod environment;
@@ -30,6 +31,7 @@ mod validate;
 pub mod values;
 mod variables;
 
+pub use agents::Agent;
 pub use bot::Bot;
 pub use environment::Environment;
 pub use load::{Loaded, Origin, Override, Sources, file_path as load_path, load};
@@ -54,6 +56,7 @@ pub struct Config {
     pub projects: BTreeMap<String, Project>,
     pub bot: Bot,
     pub agentd: Agentd,
+    pub agents: BTreeMap<String, Agent>,
     /// The XDG data folder as it was when the configuration was loaded.
     #[serde(skip)]
     default_data_dir: Option<PathBuf>,

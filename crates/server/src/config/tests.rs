@@ -79,6 +79,9 @@ fn the_catalogue_and_the_fields_name_the_same_keys() {
     assert!(engine.keys().all(|name| keys::find(&format!("engines.x.{name}")).is_some()));
     let project = toml::Table::try_from(Project::default()).unwrap();
     assert!(project.keys().all(|name| keys::find(&format!("projects.x.{name}")).is_some()));
+    let agent = toml::Table::try_from(Agent::default()).unwrap();
+    let below = |name: &String| keys::is_section(&format!("agents.x.{name}"));
+    assert!(agent.keys().all(|name| keys::find(&format!("agents.x.{name}")).is_some() || below(name)));
 }
 
 #[test]

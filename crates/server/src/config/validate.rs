@@ -17,6 +17,7 @@ pub fn problems(config: &Config) -> Vec<(String, Problem)> {
     bot(&mut check, &config.bot);
     engines(&mut check, config);
     projects(&mut check, config);
+    agents(&mut check, config);
     check.problems
 }
 
@@ -183,6 +184,26 @@ fn projects(check: &mut Check, config: &Config) {
         }
         if !project.default_engine.is_empty() {
             check.engine(&format!("projects.{name}.default_engine"), &project.default_engine, config);
+        }
+    }
+}
+
+fn agents(check: &mut Check, config: &Config) {
+    for (name, agent) in &config.agents {
+        check.name("agents", name);
+        let key = format!("agents.{name}.engine");
+        match (agent.engine.is_empty(), agent.is_program()) {
+            (true, false) => {
+                let problem = Problem::new(format!("the agent `{name}` has neither `engine` nor `command`"));
+                check.add(&key, problem.hint("name an engine, such as `claude`, or the command of a program"));
+            }
+            (false, true) => {
+                check.add(&key, Problem::new(format!("the agent `{name}` has both `engine` and `command`")));
+            }
+            (false, false) if folkmoot_engines::engines::find(&agent.engine).is_none() => {
+                check.engine(&key, &agent.engine, config);
+            }
+            _ => {}
         }
     }
 }

@@ -19,7 +19,7 @@ comes from `/v1/auth/login` and lasts 24 hours, an agent's key (`lr_…`) lasts 
 Ids are opaque. Lists are bare arrays. Every refusal is JSON with `error`, `code` and `message`.";
 
 /// What the id in a path names.
-const PATH_PARTS: &[(&str, &str)] = &[
+const PATH_PARTS: [(&str, &str); 28] = [
     ("workspace", "id of a workspace"),
     ("member", "id of a member, or `me`"),
     ("agent", "id of an agent"),
@@ -35,7 +35,6 @@ const PATH_PARTS: &[(&str, &str)] = &[
     ("draft", "id of a draft"),
     ("review", "id of a review"),
     ("approval", "id of an approval"),
-    ("run", "id of a run"),
     ("file", "id of a file"),
     ("call", "id of a call"),
     ("webhook", "id of a webhook"),
@@ -47,6 +46,8 @@ const PATH_PARTS: &[(&str, &str)] = &[
     ("name", "id of a file, with any ending"),
     ("pool_agent", "id of a pool's agent, as it names itself"),
     ("message_id", "id of a routed sentence"),
+    ("engine", "name of an engine"),
+    ("hosted", "name of an agent that the hub hosts"),
 ];
 
 #[derive(utoipa::OpenApi)]
@@ -68,12 +69,12 @@ const PATH_PARTS: &[(&str, &str)] = &[
         (name = "notifications", description = "what the caller should know of"),
         (name = "agent experience", description = "an agent's inbox, drafts, items, and reviews"),
         (name = "approvals", description = "questions that people decide"),
-        (name = "runs", description = "agents at work in channels"),
         (name = "files", description = "uploads and downloads"),
         (name = "calls", description = "the record of calls"),
         (name = "webhooks", description = "addresses for other programs"),
         (name = "pools", description = "worker agents and the voice channels they serve"),
         (name = "routing", description = "sentences for whoever should take them"),
+        (name = "hosting", description = "engines, and the agents that the hub hosts itself"),
         (name = "operator", description = "figures and backups"),
         (name = "terminal", description = "what Lark's terminal client calls"),
     )

@@ -23,7 +23,9 @@ mod channels;
 mod direct;
 mod drafts;
 mod drive;
+mod engines;
 mod files;
+mod hosting;
 mod inbox;
 mod invites;
 mod items;
@@ -36,7 +38,6 @@ mod pools;
 mod reactions;
 mod reviews;
 mod routing;
-mod runs;
 mod search;
 mod tasks;
 mod terminal;
@@ -168,11 +169,6 @@ fn agent_experience() -> OpenApiRouter<App> {
         .routes(routes!(approvals::request, approvals::list))
         .routes(routes!(approvals::get, approvals::decide))
         .routes(routes!(approvals::take_up))
-        .routes(routes!(runs::get))
-        .routes(routes!(runs::of_channel))
-        .routes(routes!(runs::of_workspace))
-        .routes(routes!(runs::stop))
-        .routes(routes!(runs::put_diff, runs::diff))
 }
 
 fn things() -> OpenApiRouter<App> {
@@ -209,6 +205,10 @@ fn worker_pools() -> OpenApiRouter<App> {
 
 fn operation() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(engines::list))
+        .routes(routes!(engines::test))
+        .routes(routes!(hosting::create, hosting::list))
+        .routes(routes!(hosting::remove))
         .routes(routes!(admin::stats))
         .routes(routes!(admin::backup))
         .routes(routes!(terminal::status))

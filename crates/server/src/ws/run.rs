@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use folkmoot_core::ids::MemberId;
-use folkmoot_core::{Actor, Refusal};
+use folkmoot_core::{Actor, Refusal, access};
 use folkmoot_doors::{Ask, Session, Step, Ticket};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::tcp::OwnedReadHalf;
@@ -238,9 +238,18 @@ impl Driver {
 
     async fn ask(&mut self, ask: Ask, ticket: Ticket) {
         match ask {
-            Ask::LogIn { token } => {
+            Ask::LogIn { token, agent } => {
                 let now = self.app.now();
-                let proven = self.app.with_state(|state| self.app.auth().identify(state, &token, now));
+                let proven = self.app.with_state(|state| {
+                    let identity = self.app.auth().identify(state, &token, now)?;
+                    match agent {
+                        Some(agent) => {
+                            let member = access::speaks_for(state, identity.member, agent)?;
+                            Ok(Identity { member, token: None })
+                        }
+                        None => Ok(identity),
+                    }
+                });
                 self.log_in(proven, ticket).await;
             }
             Ask::Prove { login, secret } => {

@@ -129,6 +129,8 @@ impl Bridge {
         let done = match news.clone() {
             News::Began => self.began(id).await,
             News::Thread(token) => self.thread(id, token).await,
+            // A chat sees views, at its pace.
+            News::Action(_) => Ok(()),
             News::View(view) => {
                 self.view(id, &view);
                 Ok(())

@@ -10,13 +10,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::super::wire;
-use super::runs;
 use crate::door::{Ask, Poll, Ticket};
 
 /// What a client can ask for.
 #[derive(Debug)]
 pub enum Request {
-    LogIn { token: String },
+    LogIn { token: String, agent: Option<MemberId> },
     Ask(Ask),
 }
 
@@ -88,25 +87,16 @@ const TYPES: &[(&str, Parse)] = &[
     ("wake.fail", wake_fail),
     ("wake.join", wake_join),
     ("sync.resume", sync_resume),
-    ("run.start", runs::start),
-    ("run.action", runs::action),
-    ("run.progress", runs::progress),
-    ("run.session", runs::resume),
-    ("run.changes", runs::changes),
-    ("run.complete", runs::complete),
-    ("run.stop", runs::stop),
-    ("session.put", runs::put_session),
-    ("session.forget", runs::forget_session),
 ];
 
 /// The payload of one request.
-pub(super) struct Data<'a> {
+struct Data<'a> {
     raw: Option<&'a RawValue>,
     ticket: &'a Ticket,
 }
 
 impl<'a> Data<'a> {
-    pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Refusal> {
+    fn read<T: Deserialize<'a>>(&self) -> Result<T, Refusal> {
         object(self.raw.ok_or(refusal::INVALID_DATA)?.get())
     }
 
@@ -116,7 +106,7 @@ impl<'a> Data<'a> {
         named.agent_id.map(|id: Cow<'_, str>| MemberId::parse(&id))
     }
 
-    pub(super) fn command(&self, command: Command) -> Result<Request, Refusal> {
+    fn command(&self, command: Command) -> Result<Request, Refusal> {
         Ok(Request::Ask(Ask::Do { command: Box::new(command), on_behalf: self.on_behalf() }))
     }
 
@@ -139,7 +129,8 @@ fn optional<I>(id: Option<&str>, parse: impl FnOnce(&str) -> I) -> Option<I> {
 
 fn auth_login(data: Data<'_>) -> Result<Request, Refusal> {
     let login: wire::AuthLogin = data.read()?;
-    Ok(Request::LogIn { token: login.token })
+    let agent = optional(login.agent_id.as_deref(), MemberId::parse);
+    Ok(Request::LogIn { token: login.token, agent })
 }
 
 fn channel_leave(data: Data<'_>) -> Result<Request, Refusal> {

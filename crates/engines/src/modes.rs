@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use folkmoot_engines::availability;
-use folkmoot_engines::engine::{Engine, Mode};
-use folkmoot_engines::event::EngineId;
-use folkmoot_engines::run::Runner;
+use crate::availability;
+use crate::engine::{Engine, Mode};
+use crate::event::EngineId;
+use crate::run::Runner;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 

@@ -1,13 +1,5 @@
 //! The things of the domain as plain data, in the words of the Lark document.
 
-mod calls;
-mod keeping;
-mod work;
-
-pub use calls::*;
-pub use keeping::*;
-pub use work::*;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -117,8 +109,13 @@ impl Guest {
         Self { door: Door::SmartHole, key: "@router".to_owned() }
     }
 
+    /// The hub's own daemon, which carries the agents that the hub hosts.
+    pub fn daemon() -> Self {
+        Self { door: Door::Lark, key: "@agentd".to_owned() }
+    }
+
     pub fn is_the_hubs_own(&self) -> bool {
-        *self == Self::router()
+        *self == Self::router() || *self == Self::daemon()
     }
 }
 
@@ -373,4 +370,266 @@ pub struct Notification {
     pub acked_at: Option<Millis>,
     pub expires_at: Option<Millis>,
     pub created_at: Millis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftStatus {
+    Held,
+    Sent,
+    Expired,
+    Cancelled,
+}
+
+/// A reply that is held back and knows the room version it was written against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    pub id: DraftId,
+    pub agent: MemberId,
+    pub channel: ChannelId,
+    pub thread: Option<MessageId>,
+    pub content: String,
+    pub room_version: u64,
+    pub status: DraftStatus,
+    pub created_at: Millis,
+    pub expires_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Review {
+    pub id: ReviewId,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub requester: MemberId,
+    pub reviewer: MemberId,
+    pub subject: String,
+    pub content: String,
+    /// `pending` until the reviewer decides; then the reviewer's word for it.
+    pub status: String,
+    pub comment: Option<String>,
+    pub created_at: Millis,
+    pub decided_at: Option<Millis>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    Todo,
+    InProgress,
+    Review,
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    Low,
+    #[default]
+    Medium,
+    High,
+    Urgent,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    pub id: TaskId,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub message: Option<MessageId>,
+    pub title: String,
+    pub description: String,
+    pub status: TaskStatus,
+    pub priority: Priority,
+    pub assigned_to: Option<MemberId>,
+    pub created_by: MemberId,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalStatus {
+    Pending,
+    Approved,
+    Denied,
+}
+
+/// What kind of question it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalKind {
+    /// Something an agent wants to do.
+    #[default]
+    Action,
+    /// A permission that an engine asks for in the middle of a run.
+    Permission,
+    /// Agents went on among themselves for too long: may they continue?
+    Brake,
+}
+
+/// How far a yes or no reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalScope {
+    #[default]
+    Once,
+    /// The same question of the same run is not asked again.
+    Run,
+}
+
+/// A durable question to people, decided once, from any door.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    pub id: ApprovalId,
+    pub workspace: WorkspaceId,
+    pub channel: Option<ChannelId>,
+    pub agent: MemberId,
+    pub action: String,
+    pub payload: String,
+    pub status: ApprovalStatus,
+    pub reviewer: Option<MemberId>,
+    pub note: Option<String>,
+    pub created_at: Millis,
+    pub reviewed_at: Option<Millis>,
+    #[serde(default)]
+    pub kind: ApprovalKind,
+    /// Stands for everything that matters of the action: a question with the same hash is the same question.
+    #[serde(default)]
+    pub hash: Option<String>,
+    #[serde(default)]
+    pub run: Option<RunId>,
+    /// The person whose message the work began with.
+    #[serde(default)]
+    pub asker: Option<MemberId>,
+    #[serde(default)]
+    pub scope: ApprovalScope,
+    #[serde(default)]
+    pub expires_at: Millis,
+    /// When the agent took the decision up; a decision counts once.
+    #[serde(default)]
+    pub used_at: Option<Millis>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStatus {
+    Ringing,
+    Answered,
+    Ended,
+    Missed,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub id: CallId,
+    pub workspace: WorkspaceId,
+    pub caller: MemberId,
+    pub callee: MemberId,
+    /// `audio` or `video`.
+    pub kind: String,
+    pub status: CallStatus,
+    pub created_at: Millis,
+    pub answered_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+}
+
+impl Call {
+    pub fn other_side(&self, member: MemberId) -> Option<MemberId> {
+        if member == self.caller {
+            Some(self.callee)
+        } else if member == self.callee {
+            Some(self.caller)
+        } else {
+            None
+        }
+    }
+}
+
+/// An address outside programs post to; what they post appears as a message of the person who made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    pub name: String,
+    pub secret_hash: KeyHash,
+    pub created_by: MemberId,
+    pub created_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct File {
+    pub id: FileId,
+    pub workspace: WorkspaceId,
+    /// The channel whose members may read it; without one, everybody in the workspace may.
+    pub channel: Option<ChannelId>,
+    /// Only its uploader may read it before it is posted, and only the members of the channels it was posted to after that.
+    #[serde(default)]
+    pub restricted: bool,
+    /// Further channels its uploader posted it to.
+    #[serde(default)]
+    pub also_in: Vec<ChannelId>,
+    pub uploaded_by: MemberId,
+    pub filename: String,
+    pub content_type: String,
+    pub size: u64,
+    pub created_at: Millis,
+}
+
+/// A named note in an agent's own workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub id: ItemId,
+    pub agent: MemberId,
+    pub name: String,
+    pub namespace: String,
+    pub content: String,
+    pub description: String,
+    pub tags: Vec<String>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+/// One remembered value of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    pub id: MemoryId,
+    pub agent: MemberId,
+    pub namespace: String,
+    pub key: String,
+    pub value: String,
+    pub updated_at: Millis,
+}
+
+/// An invitation to a workspace: whoever has the code makes one account with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Invite {
+    pub id: InviteId,
+    pub workspace: WorkspaceId,
+    pub made_by: MemberId,
+    pub role: Role,
+    /// Where the newcomer will be a member; empty means every open channel there is then.
+    pub channels: Vec<ChannelId>,
+    pub code_hash: KeyHash,
+    pub created_at: Millis,
+    pub expires_at: Millis,
+}
+
+/// A token that is known to the hub by itself: a revoked session, or an invitation for agents to add themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Token {
+    pub id: TokenId,
+    pub workspace: WorkspaceId,
+    pub made_by: MemberId,
+    pub purpose: TokenPurpose,
+    pub expires_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenPurpose {
+    /// A signed-out session, named by its `jti`.
+    Revoked(String),
+    /// Lets agents register themselves (`lpt_…`).
+    Provision(KeyHash),
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use folkmoot_peers::websocket::{self, OpenError};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use reqwest::{Client, Url};
@@ -11,31 +10,37 @@ use tokio::time::{MissedTickBehavior, interval_at, timeout};
 use tungstenite::Message;
 use tungstenite::protocol::WebSocketConfig;
 
-use super::Incoming;
-use crate::error::{BotError, RpcFailure};
+use crate::websocket::{self, OpenError};
 
 /// Frames that wait for a slow server; then whoever writes waits too.
 const QUEUE: usize = 64;
 const MOST_FRAME_BYTES: usize = 16 << 20;
 
+/// Why a line is no more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    #[error("the connection is closed")]
+    Closed,
+    #[error("the connection broke: {0}")]
+    Broken(String),
+}
+
 /// The way to a running connection. Dropping it closes the connection.
 pub struct Line {
     outgoing: mpsc::Sender<Message>,
     stop: watch::Sender<bool>,
-    ended: watch::Receiver<Option<RpcFailure>>,
+    ended: watch::Receiver<Option<Ended>>,
 }
 
-/// Opens the WebSocket.
-pub async fn open(client: &Client, url: &Url) -> Result<websocket::Socket, BotError> {
+/// Opens the WebSocket; what is wrong comes as words for people, without the address.
+pub async fn open(client: &Client, url: &Url) -> Result<websocket::Socket, String> {
     let config = WebSocketConfig::default()
         .read_buffer_size(16 << 10)
         .max_message_size(Some(MOST_FRAME_BYTES))
         .max_frame_size(Some(MOST_FRAME_BYTES));
-    websocket::open(client, url.clone(), Some(config)).await.map_err(|error| {
-        BotError::Connection(match error {
-            OpenError::Unreachable(error) => innermost(&error.without_url()),
-            OpenError::Refused(status) => format!("the server answered {status} instead of a WebSocket"),
-        })
+    websocket::open(client, url.clone(), Some(config)).await.map_err(|error| match error {
+        OpenError::Unreachable(error) => innermost(&error.without_url()),
+        OpenError::Refused(status) => format!("the server answered {status} instead of a WebSocket"),
     })
 }
 
@@ -44,12 +49,12 @@ fn innermost(error: &dyn std::error::Error) -> String {
 }
 
 impl Line {
-    /// Starts reading and writing. `on_text` sees every frame and returns what the bot should hear of.
-    pub fn start(
+    /// Starts reading and writing. `on_text` sees every frame and returns what is to be passed on.
+    pub fn start<T: Send + 'static>(
         socket: websocket::Socket,
         heartbeat: Duration,
-        incoming: mpsc::Sender<Incoming>,
-        on_text: impl FnMut(&str) -> Option<Incoming> + Send + 'static,
+        incoming: mpsc::Sender<T>,
+        on_text: impl FnMut(&str) -> Option<T> + Send + 'static,
     ) -> Self {
         let (outgoing, queue) = mpsc::channel(QUEUE);
         let (stop, stopped) = watch::channel(false);
@@ -67,8 +72,8 @@ impl Line {
         Self { outgoing, stop, ended }
     }
 
-    pub async fn write(&self, text: String) -> Result<(), RpcFailure> {
-        self.outgoing.send(Message::text(text)).await.map_err(|_| RpcFailure::Closed)
+    pub async fn write(&self, text: String) -> Result<(), Ended> {
+        self.outgoing.send(Message::text(text)).await.map_err(|_| Ended::Closed)
     }
 
     pub fn is_open(&self) -> bool {
@@ -79,35 +84,35 @@ impl Line {
         self.stop.send_replace(true);
     }
 
-    pub async fn ended(&self) -> RpcFailure {
+    pub async fn ended(&self) -> Ended {
         let mut ended = self.ended.clone();
         let why = ended.wait_for(Option::is_some).await;
-        why.ok().and_then(|why| why.clone()).unwrap_or(RpcFailure::Closed)
+        why.ok().and_then(|why| why.clone()).unwrap_or(Ended::Closed)
     }
 }
 
-async fn read(
+async fn read<T>(
     mut stream: SplitStream<websocket::Socket>,
     silence: Duration,
-    incoming: mpsc::Sender<Incoming>,
-    mut on_text: impl FnMut(&str) -> Option<Incoming>,
-) -> RpcFailure {
+    incoming: mpsc::Sender<T>,
+    mut on_text: impl FnMut(&str) -> Option<T>,
+) -> Ended {
     loop {
         let frame = match timeout(silence, stream.next()).await {
             Ok(Some(Ok(frame))) => frame,
-            Ok(Some(Err(error))) => return RpcFailure::Broken(error.to_string()),
-            Ok(None) => return RpcFailure::Closed,
-            Err(_) => return RpcFailure::Broken("the server fell silent".to_owned()),
+            Ok(Some(Err(error))) => return Ended::Broken(error.to_string()),
+            Ok(None) => return Ended::Closed,
+            Err(_) => return Ended::Broken("the server fell silent".to_owned()),
         };
         let told = match frame {
             Message::Text(text) => on_text(&text),
-            Message::Close(_) => return RpcFailure::Closed,
+            Message::Close(_) => return Ended::Closed,
             Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => None,
         };
         if let Some(told) = told
             && incoming.send(told).await.is_err()
         {
-            return RpcFailure::Closed;
+            return Ended::Closed;
         }
     }
 }
@@ -117,7 +122,7 @@ async fn write(
     heartbeat: Duration,
     mut queue: mpsc::Receiver<Message>,
     mut stopped: watch::Receiver<bool>,
-) -> RpcFailure {
+) -> Ended {
     let mut beat = interval_at(tokio::time::Instant::now() + heartbeat, heartbeat);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -131,11 +136,11 @@ async fn write(
             None => {
                 // The server may be gone already; then there is nobody to say goodbye to.
                 let _ = timeout(Duration::from_secs(1), sink.close()).await;
-                return RpcFailure::Closed;
+                return Ended::Closed;
             }
         };
         if let Err(error) = sent {
-            return RpcFailure::Broken(error.to_string());
+            return Ended::Broken(error.to_string());
         }
     }
 }

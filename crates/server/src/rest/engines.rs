@@ -1,0 +1,106 @@
+//! The engines of the hub's machine: which there are, and whether one answers.
+
+use std::time::{Duration, Instant};
+
+use folkmoot_core::access;
+use folkmoot_engines::availability::{self, Availability};
+use folkmoot_engines::engine::{Engine, Mode, Settings};
+use folkmoot_engines::engines;
+use folkmoot_engines::event::{Completed, Event};
+use folkmoot_engines::run::Request;
+use futures_util::future::join_all;
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use super::error::ApiError;
+use super::extract::{Caller, Path};
+use super::reply::{self, Answer};
+use crate::runner;
+
+/// How long an engine may take to answer the test.
+const PATIENCE: Duration = Duration::from_secs(90);
+const QUESTION: &str = "This is a test of the connection. Answer with the single word OK and do nothing else.";
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Engine)]
+pub struct EngineObject {
+    #[schema(example = "claude")]
+    id: String,
+    found: bool,
+    version: Option<String>,
+    /// The program that is started.
+    command: String,
+    /// Why it cannot be used, and what helps.
+    problem: Option<String>,
+    hint: Option<String>,
+}
+
+impl EngineObject {
+    fn new(found: Availability, settings: &Settings) -> Self {
+        let command = if settings.command.is_empty() { found.engine.clone() } else { settings.command.clone() };
+        let (problem, hint) = found.problem.map(|problem| (problem.sentence, problem.hint)).unzip();
+        Self {
+            id: found.engine,
+            found: problem.is_none(),
+            version: found.version,
+            command,
+            problem,
+            hint: hint.flatten(),
+        }
+    }
+}
+
+/// The engines that agents can be made of, and which of them are installed here.
+#[utoipa::path(get, path = "/v1/engines", tag = "hosting", responses((status = 200, body = [EngineObject])))]
+pub async fn list(caller: Caller) -> Answer {
+    caller.look(|state, actor| access::member(state, actor).map(drop))?;
+    let configured = runner::settings(caller.app.config());
+    let none = Settings::default();
+    let looks = engines::ALL.map(|engine| {
+        let settings = configured.get(engine.id().as_str()).unwrap_or(&none);
+        async move { EngineObject::new(availability::look(engine, settings).await, settings) }
+    });
+    reply::ok(&join_all(looks).await)
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct EngineTest {
+    ok: bool,
+    took_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Ask an engine for one word (operator).
+#[utoipa::path(post, path = "/v1/engines/{engine}/test", tag = "hosting", responses((status = 200, body = EngineTest)))]
+pub async fn test(caller: Caller, Path(engine): Path<String>) -> Answer {
+    caller.look(access::operator)?;
+    let known = engines::find(&engine).ok_or_else(|| ApiError::not_found("there is no such engine"))?;
+    let begun = Instant::now();
+    let asked = timeout(PATIENCE, ask(&caller, known)).await;
+    let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (answer, error) = match asked {
+        Ok(Some(said)) if said.ok => (Some(said.answer), None),
+        Ok(Some(said)) => (None, said.error),
+        Ok(None) => (None, Some(format!("{engine} ended without a result"))),
+        Err(_) => (None, Some(format!("{engine} did not answer within {} s", PATIENCE.as_secs()))),
+    };
+    reply::ok(&EngineTest { ok: answer.is_some(), took_ms, answer, error })
+}
+
+/// In an empty folder of its own, so that there is nothing to touch.
+async fn ask(caller: &Caller, engine: &'static dyn Engine) -> Option<Completed> {
+    let folder = caller.app.data_dir().join("engine-test");
+    std::fs::create_dir_all(&folder).ok()?;
+    let request = Request { prompt: QUESTION.to_owned(), folder, mode: Mode::Plain, ..Request::default() };
+    let mut run = runner::runner(caller.app.config()).run(engine, request);
+    while let Some(event) = run.next().await {
+        if let Event::Completed(completed) = event {
+            return Some(completed);
+        }
+    }
+    None
+}

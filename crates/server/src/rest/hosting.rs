@@ -1,0 +1,133 @@
+//! The agents that the hub hosts itself.
+
+use folkmoot_core::command::{Command, HostAgent, Reply};
+use folkmoot_core::hosting::{Hosted, Policy};
+use folkmoot_core::ids::*;
+use folkmoot_core::model::RoleCard;
+use folkmoot_core::{access, refusal};
+use folkmoot_doors::lark::objects::MemberObject;
+use folkmoot_engines::engines;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::error::ApiError;
+use super::extract::{Body, Caller, Path};
+use super::reply::{self, Answer, Done};
+use super::unexpected;
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = HostedAgent)]
+pub struct HostedObject {
+    name: String,
+    #[schema(value_type = String)]
+    agent_id: MemberId,
+    engine: String,
+    project: Option<String>,
+    #[schema(value_type = String, example = "ask")]
+    policy: Policy,
+    /// `running`, `stopped` or `failed`.
+    #[schema(example = "running")]
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+/// The agents that this hub hosts, those of its configuration among them.
+#[utoipa::path(get, path = "/v1/hosting", tag = "hosting", responses((status = 200, body = [HostedObject])))]
+pub async fn list(caller: Caller) -> Answer {
+    let hosted = caller.look(|state, actor| {
+        let workspace = access::member(state, actor)?.workspace;
+        let hosted = crate::hosting::hosted(state, caller.app.config());
+        Ok(hosted.into_iter().filter(|hosted| hosted.workspace == workspace).collect::<Vec<_>>())
+    })?;
+    let shown =
+        caller.look(|state, _| Ok(hosted.iter().map(|hosted| shown(&caller, state, hosted)).collect::<Vec<_>>()))?;
+    reply::ok(&shown)
+}
+
+fn shown(caller: &Caller, state: &folkmoot_core::State, hosted: &Hosted) -> HostedObject {
+    let problem = crate::hosting::problem(&caller.app, state.name_of(hosted.agent), hosted);
+    let is_carried = state.carrier_of(hosted.agent).is_some();
+    HostedObject {
+        name: state.name_of(hosted.agent).to_owned(),
+        agent_id: hosted.agent,
+        engine: hosted.engine.clone(),
+        project: hosted.project.clone(),
+        policy: hosted.policy,
+        state: match (&problem, is_carried) {
+            (Some(_), _) => "failed",
+            (None, true) => "running",
+            (None, false) => "stopped",
+        },
+        problem,
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+pub struct HostBody {
+    /// One word, unique in the workspace.
+    #[schema(example = "claude")]
+    name: String,
+    /// One of `/v1/engines`.
+    #[schema(example = "claude")]
+    engine: String,
+    model: Option<String>,
+    /// The name of a configured project, or a folder of the hub's machine.
+    project: Option<String>,
+    system_prompt: Option<String>,
+    #[serde(default)]
+    capabilities: Vec<String>,
+    /// `ask` (default), `ask-commands` or `accept-edits`.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    policy: Policy,
+    /// Where it is from the start; left out: every open channel.
+    #[schema(value_type = Option<Vec<String>>)]
+    channel_ids: Option<Vec<ChannelId>>,
+}
+
+/// Make an agent that this hub hosts (operator): an engine that works in a folder of the hub's machine.
+#[utoipa::path(post, path = "/v1/hosting", tag = "hosting", request_body = HostBody,
+    responses((status = 201, body = HostedObject)))]
+pub async fn create(caller: Caller, Body(body): Body<HostBody>) -> Answer {
+    caller.look(access::operator)?;
+    if engines::find(&body.engine).is_none() {
+        return Err(ApiError::bad_request("there is no such engine; see /v1/engines"));
+    }
+    crate::hosting::folder(caller.app.config(), caller.app.data_dir(), &body.name, body.project.as_deref())
+        .map_err(ApiError::bad_request)?;
+    let host = HostAgent {
+        name: body.name,
+        engine: body.engine,
+        model: body.model,
+        project: body.project,
+        role_card: RoleCard { system_prompt: body.system_prompt.unwrap_or_default(), capabilities: body.capabilities },
+        policy: body.policy,
+        channels: body.channel_ids,
+        is_kept: true,
+    };
+    let Reply::Hosted(hosted) = caller.execute(Command::HostAgent(host)).await? else { return Err(unexpected()) };
+    crate::hosting::changed(&caller.app);
+    let member = caller.look(|state, _| {
+        let member = state.member(hosted.agent).ok_or(refusal::MEMBER_NOT_FOUND)?;
+        Ok(serde_json::to_value(MemberObject::new(member, state)).unwrap_or_default())
+    })?;
+    let hosted = caller.look(|state, _| Ok(shown(&caller, state, &hosted)))?;
+    let mut answer = serde_json::to_value(&hosted).unwrap_or_else(|_| json!({}));
+    answer["agent"] = member;
+    reply::created(&answer)
+}
+
+/// Host an agent no longer (operator); it leaves the workspace, what it said stays.
+#[utoipa::path(delete, path = "/v1/hosting/{hosted}", tag = "hosting", responses((status = 200, body = Done)))]
+pub async fn remove(caller: Caller, Path(name): Path<String>) -> Answer {
+    let agent = caller.look(|state, actor| {
+        access::operator(state, actor)?;
+        let named = |hosted: &&Hosted| state.name_of(hosted.agent).eq_ignore_ascii_case(&name);
+        state.hosted().find(named).map(|hosted| hosted.agent).ok_or(refusal::NOT_HOSTED)
+    })?;
+    caller.execute(Command::DismissHosted { agent }).await?;
+    crate::hosting::changed(&caller.app);
+    reply::deleted(agent)
+}
