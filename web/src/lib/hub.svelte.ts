@@ -36,6 +36,9 @@ class Hub {
   private caughtUp = 0;
   private epoch = 0;
 
+  /** Per channel: the position somebody reads at, when that is not the end. */
+  readonly readingAt = new Map<string, number>();
+
   readonly socket = new LarkSocket({ link: (link) => this.onLink(link), frame: (frame) => this.onFrame(frame) });
 
   readonly outbox = new Outbox({
@@ -250,7 +253,8 @@ class Hub {
   private reload(channel: string): void {
     const timeline = this.data.timelines.get(channel);
     if (!timeline?.loaded) return;
-    void this.loadNewest(channel);
+    const place = this.readingAt.get(channel);
+    void (place === undefined ? this.loadNewest(channel) : this.loadAround(channel, place));
     for (const root of [...timeline.wholeThreads]) void this.loadThread(channel, root);
   }
 
