@@ -205,6 +205,10 @@ class Hub {
     if (this.epoch > 1 || this.ready) await this.list().catch(() => {});
     await this.refresh();
     for (const [channel, timeline] of this.data.timelines) if (timeline.loaded) void this.loadWork(channel);
+    // How far a run was in the meantime has no position of its own.
+    for (const run of this.data.runs.values()) {
+      if (!run.ended_at && this.data.timelines.get(run.channel_id)?.loaded) void this.loadThread(run.channel_id, run.thread_id).catch(() => {});
+    }
     if (this.caughtUp > 5) this.tellListeners('page.caught_up', { count: this.caughtUp } as Json);
   }
 

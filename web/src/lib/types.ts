@@ -242,10 +242,14 @@ export interface Run {
   changes: FileChange[];
   has_diff: boolean;
   stop_requested: boolean;
+  /** The whole answer, only where it is too long for the message. */
+  answer?: string | null;
 }
 
 export interface Action {
+  /** Of its newest event; `first_seq` is where it began and where it stays. */
   seq: number;
+  first_seq?: number;
   id: string;
   kind: string;
   title: string;

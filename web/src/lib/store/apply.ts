@@ -211,7 +211,9 @@ export function putAction(data: Data, run: string, action: Action): void {
   const at = list.findIndex((known) => known.id === action.id);
   if (at < 0) list.push(action);
   else if (list[at]!.seq <= action.seq) list[at] = action;
-  // The place of an action is where it began; the order of first sight is that of the hub.
+  // The place of an action is where it began.
+  const begin = (it: Action): number => it.first_seq ?? 0;
+  if (list.some((it, i) => i > 0 && begin(it) < begin(list[i - 1]!))) list.sort((a, b) => begin(a) - begin(b));
   data.actions.set(run, list);
 }
 

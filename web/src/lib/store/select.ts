@@ -49,9 +49,7 @@ export function mayDecide(data: Data, approval: Approval): boolean {
     return !approval.channel_id || (data.channels.get(approval.channel_id)?.is_member ?? false);
   }
   if (isAdmin(data) || approval.asker_id === data.me) return true;
-  if (data.members.get(approval.agent_id)?.created_by === data.me) return true;
-  // A question of the agent's own, outside a run, is everybody's.
-  return approval.kind === 'action' && !approval.run_id;
+  return data.members.get(approval.agent_id)?.created_by === data.me;
 }
 
 /** Names of those who may decide, for the others. */

@@ -226,6 +226,27 @@ describe('other frames', () => {
     expect(data.actions.get('r')?.map((it) => `${it.id} ${it.phase}`)).toEqual(['a completed', 'b started']);
   });
 
+  it('actions stay where they began, however they were listed', () => {
+    const data = new Data();
+    const tell = (seq: number, first_seq: number, id: string) => apply(data, { type: 'run.action', data: { run_id: 'r', action: { seq, first_seq, id, phase: 'updated', kind: 'command', title: id, at: 0 } } }, 0);
+    tell(2, 2, 'b');
+    tell(3, 1, 'a');
+    tell(4, 4, 'c');
+    expect(data.actions.get('r')?.map((it) => it.id)).toEqual(['a', 'b', 'c']);
+  });
+
+  it('progress of a run has no position and is applied all the same', () => {
+    const hub = new FakeHub();
+    hub.send();
+    const reader = new Reader(hub);
+    reader.fetchPage('newest');
+    reader.settle();
+    const message = { ...hub.messages[0]!, content: 'half way' };
+    reader.sync.receive({ type: 'message.edit', data: { channel_id: hub.channel, message } }, 0);
+    expect(reader.timeline.messages.get('msg_1')?.content).toBe('half way');
+    expect(reader.data.positions.get(hub.channel)).toBe(1);
+  });
+
   it('a run that ended stays ended', () => {
     const data = new Data();
     const run = { id: 'r', channel_id: 'c', thread_id: 't', state: 'completed', ended_at: 5 };
