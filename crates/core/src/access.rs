@@ -8,6 +8,7 @@ use crate::Millis;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
+use crate::run::Run;
 use crate::state::{Room, State};
 
 /// Who asks. The member was proven by the door (token, key, password) and never comes from the request's body.
@@ -224,8 +225,8 @@ pub fn takers<'a>(state: &'a State, speaker: &'a Member) -> impl Iterator<Item =
     state.able_agents(speaker.workspace).filter(move |client| client.id != speaker.id).filter(reachable)
 }
 
-/// Who decides a question of an agent, of those who see it: what the agent asks of its own, everybody; what an engine wants
-/// to be permitted on somebody's machine, who answers for the agent, who asked it, and admins. Never an agent.
+/// Who decides a question of an agent, of those who see it: who answers for the agent, who asked it, and admins; whether
+/// agents may go on among themselves, every person of the channel. Never an agent.
 pub fn may_decide(state: &State, member: &Member, approval: &Approval) -> Result<(), Refusal> {
     if approval.agent == member.id {
         return Err(refusal::OWN_APPROVAL);
@@ -233,10 +234,44 @@ pub fn may_decide(state: &State, member: &Member, approval: &Approval) -> Result
     if member.is_agent() {
         return Err(refusal::NOT_AUTHORIZED);
     }
-    let answers_for = state.member(approval.agent).is_some_and(|agent| agent.created_by == Some(member.id));
-    let is_open = approval.kind == ApprovalKind::Action;
-    if is_open || answers_for || approval.asker == Some(member.id) || member.role >= Role::Admin {
+    if approval.kind == ApprovalKind::Brake {
+        let inside = approval.channel.is_some_and(|channel| state.membership(channel, member.id).is_some());
+        return if inside { Ok(()) } else { Err(refusal::NOT_IN_THE_CHANNEL) };
+    }
+    let asked = approval.asker == Some(member.id);
+    if asked || answers_for(state, member, approval.agent) || member.role >= Role::Admin {
         return Ok(());
     }
     Err(refusal::NOT_A_DECIDER)
+}
+
+fn answers_for(state: &State, member: &Member, agent: MemberId) -> bool {
+    state.member(agent).is_some_and(|agent| agent.created_by == Some(member.id))
+}
+
+/// A run is seen by whoever may read the channel it works in.
+pub fn may_see_run(state: &State, member: &Member, run: &Run) -> bool {
+    may_see_within(state, member, run.workspace, Some(run.channel))
+}
+
+/// People stop a run: who asked, who answers for the agent, admins, and everybody who may speak in the channel. For
+/// strangers it does not exist.
+pub fn may_stop_run(state: &State, member: &Member, run: &Run) -> Result<(), Refusal> {
+    let own_workspace = member.workspace == run.workspace;
+    let concerned = run.asker == Some(member.id) || answers_for(state, member, run.agent) || member.role >= Role::Admin;
+    let speaks = room_to_speak(state, Actor::new(member.id, Door::Rest), run.channel).is_ok();
+    if own_workspace && !member.is_agent() && (concerned || speaks) {
+        return Ok(());
+    }
+    Err(if may_see_run(state, member, run) { refusal::NOT_A_STOPPER } else { refusal::RUN_NOT_FOUND })
+}
+
+/// Who reports on a run outside the agent's own connection: the agent, and the member whose daemon carries it now.
+pub fn may_report_on(state: &State, member: &Member, run: &Run) -> Result<(), Refusal> {
+    let carrier = state.carrier_of(run.agent).and_then(|connection| state.daemon(connection));
+    let carries = carrier.is_some_and(|daemon| daemon.member == member.id);
+    if member.workspace == run.workspace && (run.agent == member.id || carries) {
+        return Ok(());
+    }
+    Err(if may_see_run(state, member, run) { refusal::NOT_YOUR_RUN } else { refusal::RUN_NOT_FOUND })
 }

@@ -11,6 +11,7 @@ use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Lease, Place, PoolLink};
 use crate::route::{Choice, InputMethod, Route, Said};
+use crate::run::{Run, RunCommand, Session};
 
 #[derive(Clone, Debug)]
 pub enum Command {
@@ -330,6 +331,9 @@ pub enum Command {
     UnlinkPool {
         channel: ChannelId,
     },
+    /// Agents at work.
+    Run(RunCommand),
+
     // Agents of the hub's own daemon
     HostAgent(HostAgent),
     /// Hosts it no longer, and removes it as a member.
@@ -636,6 +640,17 @@ pub enum Reply {
     Hosted(Hosted),
     Route(Arc<Route>),
     Delivery(Delivery),
+    /// `known` when it was there already and nothing happened.
+    Run {
+        run: Arc<Run>,
+        known: bool,
+    },
+    /// The run has another diff now; the bytes of the one before can go.
+    Diff {
+        run: Arc<Run>,
+        replaced: Option<FileId>,
+    },
+    Session(Session),
 }
 
 /// Whether a held draft still fits the conversation.

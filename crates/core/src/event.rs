@@ -19,7 +19,8 @@ pub enum Event {
     MessageEdited {
         message: Arc<Message>,
         change: Change,
-        edit: Edit,
+        /// What it said before; nothing where the message only became what it was to be.
+        edit: Option<Edit>,
     },
     MessageDeleted {
         message: Arc<Message>,
@@ -37,6 +38,9 @@ pub enum Event {
         pin: Pin,
         change: Change,
     },
+
+    /// The message of a run shows how far it is. Stored, but without a position: only the answer counts.
+    Progressed(Arc<Message>),
 
     // Stored: who came into a channel and who left it
     Joined(Membership),
@@ -70,6 +74,13 @@ pub enum Event {
     Handed {
         to: MemberId,
         route: Arc<Route>,
+    },
+    /// The agent at work is to stop; the wish is stored on the run.
+    StopAsked {
+        run: RunId,
+        agent: MemberId,
+        agent_name: String,
+        through: Option<ConnectionId>,
     },
     TaskAssigned {
         task: Task,
@@ -187,7 +198,9 @@ pub enum Write<'a> {
 impl Event {
     /// Passing events are told and forgotten; when a reader is slow they are the first to go.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::PresenceChanged { .. } | Self::Typing { .. } | Self::Streamed(_))
+        matches!(self, Self::PresenceChanged { .. } | Self::Typing { .. } | Self::Streamed(_) | Self::Progressed(_))
+            // Stored all the same, and there to be read.
+            || matches!(self, Self::Saved(Record::RunAction(_)))
     }
 
     /// Hands the store what to keep of this event, in order.
@@ -202,8 +215,11 @@ impl Event {
             Self::MessageEdited { message, change, edit } => {
                 write(Write::UpdateMessage(message));
                 write(Write::Log(change));
-                write(Write::Put(&Record::Edit(edit.clone())));
+                if let Some(edit) = edit {
+                    write(Write::Put(&Record::Edit(edit.clone())));
+                }
             }
+            Self::Progressed(message) => write(Write::UpdateMessage(message)),
             Self::MessageDeleted { message, change } => {
                 write(Write::UpdateMessage(message));
                 write(Write::Log(change));
@@ -238,6 +254,7 @@ impl Event {
             | Self::StreamEnded { .. }
             | Self::Woken(_)
             | Self::Handed { .. }
+            | Self::StopAsked { .. }
             | Self::TaskAssigned { .. }
             | Self::CallSignal { .. }
             | Self::ConnectionReplaced(_)
@@ -255,7 +272,7 @@ impl Event {
 
     pub fn audience(&self, state: &State) -> Audience {
         match self {
-            Self::MessageSent(message) => Audience::Channel(message.channel),
+            Self::MessageSent(message) | Self::Progressed(message) => Audience::Channel(message.channel),
             Self::MessageEdited { change, .. }
             | Self::MessageDeleted { change, .. }
             | Self::Reacted { change, .. }
@@ -267,6 +284,7 @@ impl Event {
             Self::Typing { channel, .. } => Audience::Channel(*channel),
             Self::Streamed(stream) | Self::StreamEnded { stream, .. } => Audience::Channel(stream.channel),
             Self::Woken(wake) => wake.through.map_or(Audience::Member(wake.agent), Audience::Connection),
+            Self::StopAsked { agent, through, .. } => through.map_or(Audience::Member(*agent), Audience::Connection),
             Self::TaskAssigned { to, .. } | Self::CallSignal { to, .. } | Self::Handed { to, .. } => {
                 Audience::Member(*to)
             }
@@ -293,6 +311,8 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         Record::Item(item) => Audience::Member(item.agent),
         Record::Route(route) => Audience::Member(route.speaker),
         Record::Delivery(delivery) => delivery.channel.map_or(Audience::Member(delivery.sender), Audience::Channel),
+        Record::Run(run) => Audience::Channel(run.channel),
+        Record::RunAction(action) => Audience::Channel(action.channel),
         Record::Draft(_)
         | Record::Call(_)
         | Record::Webhook(_)
@@ -306,6 +326,7 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         | Record::Fence(_)
         | Record::PoolLink(_)
         | Record::Cause(_)
+        | Record::Session(_)
         | Record::Hosted(_) => Audience::Nobody,
     }
 }

@@ -73,6 +73,8 @@ ids! {
     ApprovalId "appr";
     DeliveryId "dlv";
     RunId "run";
+    RunActionId "act";
+    SessionId "sess";
     CallId "call";
     WebhookId "hook";
     FileId "file";

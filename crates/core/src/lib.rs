@@ -23,6 +23,7 @@ pub mod rank;
 pub mod record;
 pub mod refusal;
 pub mod route;
+pub mod run;
 pub mod state;
 
 pub use access::Actor;

@@ -12,6 +12,7 @@ use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Fence, Lease, PoolLink};
 use crate::route::Route;
+use crate::run::{Run, RunAction, Session};
 
 macro_rules! records {
     ($($name:ident($body:ty, $id:ty) $number:literal;)*) => {
@@ -88,6 +89,9 @@ records! {
     Delivery(Delivery, DeliveryId) 50;
     Cause(Cause, MessageId) 51;
     Invite(Invite, InviteId) 71;
+    Run(Run, RunId) 60;
+    RunAction(RunAction, RunActionId) 61;
+    Session(Session, SessionId) 62;
     Hosted(Hosted, HostedId) 70;
 }
 
@@ -122,7 +126,7 @@ impl Kind {
 
     /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
     pub fn is_kept_while_open(self) -> bool {
-        matches!(self, Self::Approval | Self::Delivery)
+        matches!(self, Self::Approval | Self::Delivery | Self::Run)
     }
 
     pub fn from_number(number: u8) -> Option<Self> {
@@ -224,6 +228,20 @@ impl Record {
                 ..Keys::default()
             },
             Self::Cause(cause) => Keys { scope: cause.channel.map(|channel| channel.0), ..Keys::default() },
+            Self::Run(run) => Keys {
+                workspace: Some(run.workspace.0),
+                scope: Some(run.channel.0),
+                owner: Some(run.agent.0),
+                state: if run.is_open() { OPEN } else { CLOSED },
+                ..Keys::default()
+            },
+            Self::RunAction(action) => Keys { scope: Some(action.run.0), ..Keys::default() },
+            Self::Session(session) => Keys {
+                scope: Some(session.thread.0),
+                owner: Some(session.agent.0),
+                name: Some(session.thread.to_string()),
+                ..Keys::default()
+            },
         }
     }
 }

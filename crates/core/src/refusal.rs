@@ -132,6 +132,11 @@ catalogue! {
     NOT_YOUR_DELIVERY Forbidden "this wake is another agent's";
     DELIVERY_ANSWERED AlreadyAnswered "this wake was answered already";
     NOT_IN_THE_CHANNEL Forbidden "only people in the channel may decide this";
+    RUN_NOT_FOUND NotFound "run not found";
+    NOT_YOUR_RUN Forbidden "this is another agent's run";
+    RUN_OVER Conflict "the run has ended";
+    NOT_A_STOPPER Forbidden "only people in the channel, whoever asked, the agent's owner, and admins may stop a run";
+    DELIVERY_NOT_OPEN Conflict "there is no open delivery of this id for this agent";
     CALL_NOT_FOUND NotFound "call not found";
     NOT_THE_CALLEE Forbidden "not the callee";
     NOT_A_PARTICIPANT Forbidden "not a participant";

@@ -13,6 +13,7 @@ use crate::ids::*;
 use crate::model::*;
 use crate::pools;
 use crate::record::Record;
+use crate::run::OpenRuns;
 use crate::{Event, Millis};
 
 #[derive(Debug, Clone, Default)]
@@ -39,6 +40,7 @@ pub struct State {
     deliveries: delivery::Table,
     /// Settings, not something that happened.
     wake_rules: WakeRules,
+    runs: OpenRuns,
     presence: HashMap<MemberId, Attendance>,
     daemons: HashMap<ConnectionId, Daemon>,
     carried: HashMap<MemberId, ConnectionId>,
@@ -206,6 +208,11 @@ impl State {
         &self.pools
     }
 
+    /// Agents at work.
+    pub fn runs(&self) -> &OpenRuns {
+        &self.runs
+    }
+
     pub fn expired_tokens(&self, now: Millis) -> Vec<Token> {
         self.tokens.values().filter(|token| token.expires_at <= now).cloned().collect()
     }
@@ -368,7 +375,9 @@ impl State {
                 self.streams.remove(&(stream.sender, stream.channel));
             }
             Event::Woken(wake) => self.note_wake(wake),
-            Event::Typing { .. }
+            Event::Progressed(_)
+            | Event::StopAsked { .. }
+            | Event::Typing { .. }
             | Event::Handed { .. }
             | Event::TaskAssigned { .. }
             | Event::CallSignal { .. }
@@ -429,6 +438,8 @@ impl State {
                 };
             }
             Record::Delivery(delivery) => self.deliveries.put(delivery),
+            Record::Run(run) => self.runs.put(run),
+            Record::RunAction(action) => self.runs.note(action),
             Record::Hosted(hosted) => {
                 self.hosted.insert(hosted.id, hosted.clone());
             }
@@ -455,6 +466,7 @@ impl State {
                     self.revoked.remove(jti);
                 }
             }
+            Record::Run(run) => self.runs.remove(run.id),
             Record::Hosted(hosted) => {
                 self.hosted.remove(&hosted.id);
             }
@@ -629,7 +641,8 @@ impl State {
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
         let people = (sorted(&self.members), names, emails, keys, tokens, revoked, self.invites.clone());
-        let waiting = (self.open_approvals.clone(), self.deliveries.stored_part());
+        let runs: Vec<_> = self.runs.iter().cloned().collect();
+        let waiting = (self.open_approvals.clone(), self.deliveries.stored_part(), runs);
         (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)
     }
 }

@@ -6,7 +6,7 @@ import { closePanels, go, place } from '../lib/router.svelte';
 import { directs, isDirect, myChannels, nextUnread } from '../lib/store/select';
 import { look } from '../lib/theme.svelte';
 import { complain } from '../lib/toasts.svelte';
-import { views } from '../views';
+import { addressOf, views } from '../views';
 
 const current = (): string => /^\/c\/([^/]+)/.exec(place.path)?.[1] ?? '';
 
@@ -27,12 +27,16 @@ function unread(step: 1 | -1, only?: 'direct'): void {
 function nextRegion(back: boolean): void {
   const order = ['nav', 'channels', 'header', 'messages', 'composer', 'main', 'panel', 'panel-composer', 'phone'];
   const regions = [...document.querySelectorAll<HTMLElement>('[data-region]')]
-    .filter((it) => it.offsetParent !== null || it.getClientRects().length > 0)
+    // The innermost ones that are to be seen.
+    .filter((it) => it.getClientRects().length > 0 && !it.querySelector('[data-region]'))
     .sort((a, b) => order.indexOf(a.dataset.region!) - order.indexOf(b.dataset.region!));
   const at = regions.findLastIndex((it) => it.contains(document.activeElement));
   const next = regions[(at + (back ? -1 : 1) + regions.length) % regions.length];
-  const inside = next?.querySelector<HTMLElement>('[data-region-focus], a[href], button, textarea, input, [tabindex="0"]');
-  (next?.tabIndex === 0 ? next : inside)?.focus();
+  if (!next) return;
+  const isSeen = (it: HTMLElement) => it.getClientRects().length > 0;
+  const first = [...next.querySelectorAll<HTMLElement>('[data-region-focus], [aria-current], article[tabindex="0"]')].find(isSeen);
+  const any = [...next.querySelectorAll<HTMLElement>('a[href], button, textarea, input, [tabindex="0"]')].find(isSeen);
+  (first ?? any ?? next).focus();
 }
 
 async function allRead(): Promise<void> {
@@ -80,7 +84,7 @@ function escape(): void {
 export function shellCommands(): Command[] {
   const navigation: Command[] = views
     .filter((view) => view.nav)
-    .map((view) => ({ id: `go.${view.id}`, title: view.title, group: 'Go to', when: view.when, run: () => go(view.path) }));
+    .map((view) => ({ id: `go.${view.id}`, title: view.title, group: 'Go to', when: view.when, run: () => go(addressOf(view)) }));
   return [
     { id: 'palette', title: 'Palette', group: 'Help', keys: ['mod+k'], quiet: true, run: () => void showPalette() },
     { id: 'needs', title: 'Needs you', group: 'Go to', keys: ['mod+j'], run: () => go('/needs-you') },

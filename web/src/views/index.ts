@@ -33,6 +33,9 @@ export const views: View[] = [
   { id: 'admin', path: '/admin', title: 'Administration', load: () => import('./Admin.svelte'), nav: { order: 4, icon: 'admin' }, when: isAdmin },
 ];
 
+/** The address of a view in the navigation: its path without the parts that differ. */
+export const addressOf = (view: View): string => view.path.replace(/\/:.*$/, '');
+
 /** Owners and admins; the hub decides again with every request. */
 function isAdmin(): boolean {
   watch('members');

@@ -1,6 +1,6 @@
 //! Questions to others: approvals that people decide, reviews that a named member decides.
 
-use super::{Context, Decision, Outcome, attention, short_text};
+use super::{Context, Decision, Outcome, attention, runs, short_text};
 use crate::command::{Reply, RequestApproval};
 use crate::event::Event;
 use crate::ids::*;
@@ -21,7 +21,9 @@ const EXPIRED_AT_ONCE: usize = 100;
 pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval) -> Outcome {
     let agent = access::agent(context.state, actor).map_err(|_| refusal::NOT_AN_AGENT)?;
     let workspace = agent.workspace;
-    if let Some(channel) = request.channel {
+    let run = runs::open_run_of(context, actor.member, request.run).cloned();
+    let channel = request.channel.or(run.as_ref().map(|run| run.channel));
+    if let Some(channel) = channel {
         access::room_inside(context.state, actor, channel)?;
     }
     if request.kind == ApprovalKind::Brake {
@@ -38,7 +40,7 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
     let approval = Approval {
         id: ApprovalId(context.new_id()),
         workspace,
-        channel: request.channel,
+        channel,
         agent: actor.member,
         action: short_text(&request.action, "action", 500)?,
         payload: request.payload,
@@ -50,12 +52,14 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
         kind: request.kind,
         hash,
         run: request.run,
-        asker: asker(context, actor, request.about)?,
+        asker: asker(context, actor, request.about)?.or(run.and_then(|run| run.asker)),
         scope: ApprovalScope::Once,
         expires_at: context.now + LIFE,
         used_at: None,
     };
-    Ok(Decision::saved(Reply::Approval(approval.clone()), approval))
+    let mut events = vec![Event::Saved(approval.clone().into())];
+    runs::wait(context, actor.member, approval.run, &mut events)?;
+    Ok(Decision::new(Reply::Approval(approval), events))
 }
 
 /// The same question asked again, after a restart for instance: one that is still open stays one, and a decision that was
@@ -69,10 +73,11 @@ fn asked_before(
     let Some(hash) = hash else { return Ok(None) };
     let filter = Filter::owner(agent).named(hash).limit(20);
     for approval in context.history.list::<Approval>(&filter)? {
-        let fresh = approval.reviewed_at.is_some_and(|at| at + LIFE > context.now);
+        // What expired, or ended with its run, nobody decided.
+        let fresh = approval.reviewer.is_some() && approval.reviewed_at.is_some_and(|at| at + LIFE > context.now);
         let for_this_run = approval.scope == ApprovalScope::Run && run.is_some() && approval.run == run;
         match approval.status {
-            ApprovalStatus::Pending => return Ok(Some(Decision::nothing(Reply::Approval(approval)))),
+            ApprovalStatus::Pending => return still_open(context, approval, run).map(Some),
             _ if fresh && approval.used_at.is_none() => return Ok(Some(used(context, approval))),
             ApprovalStatus::Approved if for_this_run => {
                 return Ok(Some(Decision::nothing(Reply::Approval(approval))));
@@ -81,6 +86,17 @@ fn asked_before(
         }
     }
     Ok(None)
+}
+
+/// The question is the one that is open; from now on it is the run's that asks it.
+fn still_open(context: &Context<'_>, approval: Approval, run: Option<RunId>) -> Result<Decision, Refusal> {
+    let mut events = Vec::new();
+    let approval = if run.is_some() && approval.run != run { Approval { run, ..approval } } else { approval };
+    runs::wait(context, approval.agent, run, &mut events)?;
+    if !events.is_empty() {
+        events.insert(0, Event::Saved(approval.clone().into()));
+    }
+    Ok(Decision::new(Reply::Approval(approval), events))
 }
 
 fn used(context: &Context<'_>, approval: Approval) -> Decision {
@@ -122,7 +138,9 @@ pub fn decide(
         scope,
         ..approval
     };
-    Ok(Decision::saved(Reply::Approval(approval.clone()), approval))
+    let mut events = vec![Event::Saved(approval.clone().into())];
+    runs::go_on(context, std::slice::from_ref(&approval), &mut events)?;
+    Ok(Decision::new(Reply::Approval(approval), events))
 }
 
 fn already_decided(state: &State, approval: &Approval) -> Refusal {
@@ -150,18 +168,19 @@ pub fn take_up(context: &mut Context<'_>, actor: Actor, id: ApprovalId) -> Outco
 /// Questions that nobody decided in their time are denied, loudly: whoever waits for the answer gets it.
 pub fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
     access::hub(actor)?;
-    let mut events = Vec::new();
+    let mut expired = Vec::new();
     for id in context.state.overdue_approvals(context.now).take(EXPIRED_AT_ONCE) {
         let Some(approval) = context.history.get::<Approval>(id)? else { continue };
-        let approval = Approval {
+        expired.push(Approval {
             status: ApprovalStatus::Denied,
             note: Some("nobody decided".to_owned()),
             reviewed_at: Some(context.now),
             ..approval
-        };
-        events.push(Event::Saved(approval.into()));
+        });
     }
-    Ok(Decision::new(Reply::Count(events.len() as u64), events))
+    let mut events: Vec<_> = expired.iter().map(|approval| Event::Saved(approval.clone().into())).collect();
+    runs::go_on(context, &expired, &mut events)?;
+    Ok(Decision::new(Reply::Count(expired.len() as u64), events))
 }
 
 pub fn request_review(

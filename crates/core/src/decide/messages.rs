@@ -194,7 +194,7 @@ pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: Str
         edit_count: old.edit_count + 1,
         ..old
     });
-    let event = Event::MessageEdited { message: Arc::clone(&message), change, edit };
+    let event = Event::MessageEdited { message: Arc::clone(&message), change, edit: Some(edit) };
     Ok(Decision::new(Reply::Message(message), vec![event]))
 }
 
@@ -300,7 +300,12 @@ fn own_message(context: &Context<'_>, actor: Actor, id: MessageId) -> Result<Mes
     Ok(message)
 }
 
-fn next_change(context: &Context<'_>, actor: Actor, message: &Message, what: ChangeKind) -> Result<Change, Refusal> {
+pub(super) fn next_change(
+    context: &Context<'_>,
+    actor: Actor,
+    message: &Message,
+    what: ChangeKind,
+) -> Result<Change, Refusal> {
     let room = context.state.channel(message.channel).ok_or(refusal::CHANNEL_NOT_FOUND)?;
     Ok(Change::new(message.channel, room.head.seq + 1, message.id, actor.member, context.now, what))
 }

@@ -19,6 +19,7 @@ mod members;
 mod messages;
 mod pools;
 mod routes;
+mod runs;
 mod streams;
 mod tasks;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use files::DRIVE;
 pub use invites::INVITE_LIFE;
 pub use members::{MIN_PASSWORD_CHARS, check_password};
 pub use messages::MAX_CONTENT_CHARS;
+pub use runs::MAX_DIFF_BYTES;
 pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
 
 use crate::command::{Command, Reply, Stage};
@@ -90,7 +92,8 @@ impl Decision {
 pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
     let actor = actor.resolve(context.state)?;
     let decision = decide_alone(context, actor, command)?;
-    Ok(streams::end_with_their_place(context.state, decision))
+    let decision = streams::end_with_their_place(context.state, decision);
+    Ok(runs::end_with_their_place(context.state, context.now, decision))
 }
 
 fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
@@ -206,6 +209,7 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
             pools::link(context, actor, channel, &guild, &voice_channel)
         }
         Command::UnlinkPool { channel } => pools::unlink(context, actor, channel),
+        Command::Run(command) => runs::decide(context, actor, command),
         Command::HostAgent(host) => hosting::host(context, actor, host),
         Command::DismissHosted { agent } => hosting::dismiss(context, actor, agent),
         Command::Say(say) => routes::say(context, actor, say),

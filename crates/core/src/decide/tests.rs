@@ -20,6 +20,7 @@ mod pools;
 mod presence;
 mod registration;
 mod routes;
+mod runs;
 mod streams;
 mod tasks;
 mod threads;

@@ -118,6 +118,9 @@ fn id_of(record: &Record) -> String {
         Record::Delivery(it) => it.id.to_string(),
         Record::Cause(it) => it.id.to_string(),
         Record::Invite(it) => it.id.to_string(),
+        Record::Run(it) => it.id.to_string(),
+        Record::RunAction(it) => it.id.to_string(),
+        Record::Session(it) => it.id.to_string(),
         Record::Hosted(it) => it.id.to_string(),
     }
 }

@@ -13,12 +13,15 @@ use super::domain::model::*;
 use super::domain::pools::{Place, SessionKind};
 use super::domain::route::*;
 use super::pool::Pool;
+use super::runs::{RUN_KINDS, run_number};
 use super::world::{key, new_file, new_member};
 
 /// How many numbers a command may take.
 pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
-pub const KINDS: u16 = 92;
+pub const KINDS: u16 = RUNS + RUN_KINDS;
+/// Those about runs are the last ones.
+const RUNS: u16 = 92;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -77,6 +80,7 @@ impl Pool {
             82 => Command::LetTimePass,
             kind @ 83..87 => self.delivery(kind, dice),
             kind @ 87..90 => self.invite(kind, dice),
+            kind if (RUNS..KINDS).contains(&kind) => self.run(kind - RUNS, dice),
             90 => self.host(dice),
             91 => Command::DismissHosted { agent: dice.pick(&self.members) },
             _ => self.send(dice),
@@ -464,7 +468,7 @@ impl Pool {
         }
     }
 
-    fn text(&self, dice: &mut Dice) -> String {
+    pub fn text(&self, dice: &mut Dice) -> String {
         let mark = self.mark;
         match dice.roll(20) {
             0..10 => format!("{mark} hello"),
@@ -480,7 +484,7 @@ impl Pool {
         }
     }
 
-    fn name(&self, dice: &mut Dice) -> String {
+    pub fn name(&self, dice: &mut Dice) -> String {
         let number = dice.roll(12);
         match number {
             9 if !self.names.is_empty() => self.names[0].to_uppercase(),
@@ -602,6 +606,7 @@ pub fn number(command: &Command) -> u16 {
         Command::CreateInvite(_) => 87,
         Command::RevokeInvite { .. } => 88,
         Command::Join(_) => 89,
+        Command::Run(command) => RUNS + run_number(command),
         Command::HostAgent(_) => 90,
         Command::DismissHosted { .. } => 91,
     }

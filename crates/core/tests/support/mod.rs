@@ -8,6 +8,7 @@
 pub mod commands;
 pub mod ledger;
 pub mod pool;
+pub mod runs;
 pub mod world;
 
 use super::domain;

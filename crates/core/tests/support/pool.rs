@@ -27,6 +27,7 @@ pub struct Pool {
     pub routes: Vec<RouteId>,
     pub deliveries: Vec<DeliveryId>,
     pub invites: Vec<InviteId>,
+    pub runs: Vec<RunId>,
     /// Names to mention and to take.
     pub names: Vec<String>,
     /// Every text carries this, so that it can be found again.
@@ -67,6 +68,7 @@ impl Pool {
             routes: Vec::new(),
             deliveries: Vec::new(),
             invites: Vec::new(),
+            runs: Vec::new(),
             names: Vec::new(),
             mark: "",
             fresh: 0,
@@ -94,6 +96,8 @@ impl Pool {
             Record::Item(item) => self.items.push(item.id),
             Record::Route(route) => self.routes.push(route.id),
             Record::Delivery(delivery) => self.deliveries.push(delivery.id),
+            Record::Run(run) => self.runs.push(run.id),
+            Record::RunAction(_) | Record::Session(_) => {}
             Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) | Record::Cause(_) => {}
             Record::Invite(invite) => self.invites.push(invite.id),
             Record::Lease(_) | Record::Fence(_) | Record::PoolLink(_) | Record::Hosted(_) => {}
@@ -119,6 +123,7 @@ impl Pool {
         self.routes.push(RouteId(unknown));
         self.deliveries.push(DeliveryId(unknown));
         self.invites.push(InviteId(unknown));
+        self.runs.push(RunId(unknown));
     }
 
     /// This member, on its newest connection or without any; now and then a daemon for one of its agents.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use folkmoot_core::model::{ApprovalKind, ApprovalScope};
+use folkmoot_core::run::{ActionPhase, FileChange, RunEnd};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -334,6 +335,100 @@ pub struct SyncResume {
     pub after_seq: Option<u64>,
     #[serde(default)]
     pub positions: Option<std::collections::BTreeMap<String, u64>>,
+}
+
+// Runs.
+
+#[derive(Deserialize)]
+pub struct RunStart {
+    pub delivery_id: String,
+    pub engine: String,
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub project: Option<String>,
+    #[serde(default)]
+    pub branch: Option<String>,
+    #[serde(default)]
+    pub machine: Option<String>,
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct RunActionReport {
+    pub run_id: String,
+    pub id: String,
+    pub kind: String,
+    #[serde(default)]
+    pub title: String,
+    pub phase: ActionPhase,
+    #[serde(default)]
+    pub ok: Option<bool>,
+    #[serde(default)]
+    pub detail: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+pub struct RunProgress {
+    pub run_id: String,
+    pub text: String,
+}
+
+#[derive(Deserialize)]
+pub struct RunSession {
+    pub run_id: String,
+    pub resume: String,
+    #[serde(default)]
+    pub resume_line: Option<String>,
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct RunChanges {
+    pub run_id: String,
+    pub changes: Vec<FileChange>,
+    #[serde(default)]
+    pub branch: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct RunComplete {
+    pub run_id: String,
+    pub state: RunEnd,
+    #[serde(default)]
+    pub answer: Option<String>,
+    #[serde(default)]
+    pub error: Option<String>,
+    #[serde(default)]
+    pub resume: Option<String>,
+    #[serde(default)]
+    pub resume_line: Option<String>,
+    #[serde(default)]
+    pub usage: Option<Box<RawValue>>,
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub struct RunRef {
+    pub run_id: String,
+}
+
+/// `session.put`, and `session.forget`, which reads the first two.
+#[derive(Deserialize)]
+pub struct SessionPut {
+    pub channel_id: String,
+    pub thread_id: String,
+    #[serde(default)]
+    pub engine: Option<String>,
+    #[serde(default)]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub resume: Option<String>,
 }
 
 /// On a daemon's connection any request may name the agent it is for.

@@ -164,6 +164,8 @@ pub fn event(event: &Event) -> Option<String> {
         | Event::Streamed(_)
         | Event::StreamEnded { .. }
         | Event::MessageEdited { .. }
+        | Event::Progressed(_)
+        | Event::StopAsked { .. }
         | Event::MessageDeleted { .. }
         | Event::Reacted { .. }
         | Event::Pinned { .. }

@@ -183,17 +183,28 @@ impl Hub {
         }
     }
 
+    /// What is no JSON, as it is.
+    pub async fn get_text(&self, path: &str) -> anyhow::Result<String> {
+        let body = self.body(self.request(Method::GET, self.url(path)?).send().await).await?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
     async fn read(&self, answer: reqwest::Result<reqwest::Response>) -> anyhow::Result<Value> {
+        let body = self.body(answer).await?;
+        serde_json::from_slice(&body).map_err(|_| self.strange("its answer is not JSON").into())
+    }
+
+    async fn body(&self, answer: reqwest::Result<reqwest::Response>) -> anyhow::Result<bytes::Bytes> {
         let answer = answer.map_err(|error| self.unreachable(&error))?;
         let status = answer.status();
         let retry_after =
             answer.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let body = answer.bytes().await.map_err(|error| self.unreachable(&error))?;
-        let value: Option<Value> = serde_json::from_slice(&body).ok();
         if !status.is_success() {
+            let value: Option<Value> = serde_json::from_slice(&body).ok();
             return Err(self.refused(status, value.as_ref(), retry_after.as_deref()).into());
         }
-        value.ok_or_else(|| self.strange("its answer is not JSON").into())
+        Ok(body)
     }
 
     fn refused(&self, status: StatusCode, body: Option<&Value>, retry_after: Option<&str>) -> Fault {

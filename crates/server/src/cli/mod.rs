@@ -28,6 +28,7 @@ mod pool_listen;
 mod profile;
 mod prompt;
 mod run;
+mod runs;
 mod say;
 mod send;
 mod serve;
@@ -92,6 +93,9 @@ enum Command {
     /// See what agents ask for, and decide it.
     #[command(subcommand)]
     Approvals(approvals::Command),
+    /// See what agents work on in channels, and stop it.
+    #[command(subcommand)]
+    Runs(runs::Command),
     /// Give one prompt to an engine and follow it here.
     Run(run::Args),
     /// List the engines, and say which can be used.
@@ -113,7 +117,7 @@ enum Command {
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
-    ("Use a hub", &["login", "member", "channel", "send", "tail", "approvals", "say", "client"]),
+    ("Use a hub", &["login", "member", "channel", "send", "tail", "runs", "approvals", "say", "client"]),
     ("Engines", &["run", "engines", "telegram"]),
     ("Pools", &["pool"]),
     ("The bot", &["bot"]),
@@ -143,6 +147,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Client(command) => client::block_on(echo::run(command)),
         Command::Tail(args) => client::block_on(tail::run(&settings, args)),
         Command::Approvals(command) => client::block_on(approvals::run(&settings, command)),
+        Command::Runs(command) => client::block_on(runs::run(&settings, command)),
         Command::Run(args) => run::run(&settings, args),
         Command::Telegram(args) => telegram::run(&settings, args),
         Command::Engines(args) => client::block_on(engines::run(&settings, args)),

@@ -398,7 +398,7 @@ impl Segment {
 }
 
 fn is_of_a_stream(event: &Event) -> bool {
-    matches!(event, Event::Streamed(_) | Event::StreamEnded { .. })
+    matches!(event, Event::Streamed(_) | Event::StreamEnded { .. } | Event::Progressed(_))
 }
 
 /// The position of an event in its channel.

@@ -19,7 +19,7 @@ comes from `/v1/auth/login` and lasts 24 hours, an agent's key (`lr_…`) lasts 
 Ids are opaque. Lists are bare arrays. Every refusal is JSON with `error`, `code` and `message`.";
 
 /// What the id in a path names.
-const PATH_PARTS: [(&str, &str); 28] = [
+const PATH_PARTS: &[(&str, &str)] = &[
     ("workspace", "id of a workspace"),
     ("member", "id of a member, or `me`"),
     ("agent", "id of an agent"),
@@ -35,6 +35,7 @@ const PATH_PARTS: [(&str, &str); 28] = [
     ("draft", "id of a draft"),
     ("review", "id of a review"),
     ("approval", "id of an approval"),
+    ("run", "id of a run"),
     ("file", "id of a file"),
     ("call", "id of a call"),
     ("webhook", "id of a webhook"),
@@ -69,6 +70,7 @@ const PATH_PARTS: [(&str, &str); 28] = [
         (name = "notifications", description = "what the caller should know of"),
         (name = "agent experience", description = "an agent's inbox, drafts, items, and reviews"),
         (name = "approvals", description = "questions that people decide"),
+        (name = "runs", description = "agents at work in channels"),
         (name = "files", description = "uploads and downloads"),
         (name = "calls", description = "the record of calls"),
         (name = "webhooks", description = "addresses for other programs"),

@@ -38,6 +38,7 @@ mod pools;
 mod reactions;
 mod reviews;
 mod routing;
+mod runs;
 mod search;
 mod tasks;
 mod terminal;
@@ -169,6 +170,11 @@ fn agent_experience() -> OpenApiRouter<App> {
         .routes(routes!(approvals::request, approvals::list))
         .routes(routes!(approvals::get, approvals::decide))
         .routes(routes!(approvals::take_up))
+        .routes(routes!(runs::get))
+        .routes(routes!(runs::of_channel))
+        .routes(routes!(runs::of_workspace))
+        .routes(routes!(runs::stop))
+        .routes(routes!(runs::put_diff, runs::diff))
 }
 
 fn things() -> OpenApiRouter<App> {

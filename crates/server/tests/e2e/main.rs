@@ -35,6 +35,9 @@ mod lark_threads;
 mod lark_tokens;
 mod lark_wake;
 
+mod runs_life;
+mod runs_people;
+
 mod rest_accounts;
 mod rest_agents;
 mod rest_approvals;

@@ -18,6 +18,7 @@ pub mod terminal;
 pub mod token;
 #[path = "../../../pool/tests/support/wav.rs"]
 pub mod wav;
+pub mod worker;
 
 use std::time::Duration;
 

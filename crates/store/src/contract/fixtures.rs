@@ -11,7 +11,9 @@ use folkmoot_core::model::*;
 use folkmoot_core::pools::{Fence, Lease, Place, PoolLink, SessionKind};
 use folkmoot_core::record::{Change, ChangeKind};
 use folkmoot_core::route::*;
+use folkmoot_core::run::*;
 use folkmoot_core::{Event, Millis, Record};
+use serde_json::value::RawValue;
 
 use crate::{Store, StoreError};
 
@@ -135,7 +137,7 @@ impl Hub {
             previous,
             edited_at: change.at,
         };
-        Event::MessageEdited { message: Arc::new(message.clone()), change, edit }
+        Event::MessageEdited { message: Arc::new(message.clone()), change, edit: Some(edit) }
     }
 
     pub fn delete(&mut self, message: &mut Message) -> Event {
@@ -323,6 +325,79 @@ impl Hub {
         }
     }
 
+    pub fn run(&mut self) -> Run {
+        let (id, message) = (self.id(), MessageId(self.id()));
+        Run {
+            id: RunId(id),
+            workspace: WORKSPACE,
+            channel: GENERAL,
+            thread: message,
+            message,
+            trigger: message,
+            delivery: DeliveryId(id),
+            agent: BOB,
+            asker: Some(ALICE),
+            engine: "script".into(),
+            model: None,
+            project: Some("shop".into()),
+            branch: None,
+            machine: None,
+            state: RunState::Waiting,
+            error: None,
+            resume: Some("abc".into()),
+            resume_line: None,
+            started_at: self.now,
+            ended_at: None,
+            usage: RawValue::from_string(r#"{"input_tokens":12}"#.into()).ok().map(Json),
+            cost_usd: Some(0.25),
+            action_count: 3,
+            changes: vec![FileChange {
+                path: "src/main.rs".into(),
+                kind: FileChangeKind::Renamed,
+                added: 1,
+                removed: 2,
+            }],
+            diff: Some(FileId(id)),
+            stop_requested: true,
+            answer: None,
+            news: RunNews::Updated,
+        }
+    }
+
+    pub fn action(&mut self) -> RunAction {
+        let run = RunId(self.id());
+        RunAction {
+            id: RunActionId::of(run, "1"),
+            run,
+            channel: GENERAL,
+            thread: MessageId(self.id()),
+            seq: 2,
+            first_seq: 1,
+            count: 1,
+            action: "1".into(),
+            kind: "command".into(),
+            title: "ls \u{1f}".into(),
+            phase: ActionPhase::Completed,
+            ok: Some(false),
+            detail: RawValue::from_string(r#"{"exit": 1}"#.into()).ok().map(Json),
+            at: self.now,
+        }
+    }
+
+    pub fn session(&mut self) -> Session {
+        Session {
+            id: SessionId(self.id()),
+            agent: BOB,
+            channel: GENERAL,
+            thread: MessageId(self.id()),
+            engine: Some("script".into()),
+            model: None,
+            resume: Some("abc".into()),
+            reset_at: None,
+            updated_at: self.now,
+        }
+    }
+
     /// One record of every kind there is.
     pub fn one_of_each(&mut self) -> Vec<Record> {
         let id = self.id();
@@ -467,6 +542,9 @@ impl Hub {
             self.route().into(),
             self.delivery().into(),
             Cause { granted: 6, ..Cause::new(message, WORKSPACE, Some(GENERAL), now) }.into(),
+            self.run().into(),
+            self.action().into(),
+            self.session().into(),
             self.token("jti").into(),
             workspace.into(),
         ]

@@ -6,6 +6,7 @@ use crate::command::{Command, Reply, RequestApproval};
 use crate::event::Audience;
 use crate::ids::*;
 use crate::model::*;
+use crate::record::Record;
 use crate::refusal::{self, Code};
 use crate::{Refusal, access};
 
@@ -113,17 +114,25 @@ fn an_approval_is_decided_once_by_a_person() {
 }
 
 #[test]
-fn the_owner_of_the_agent_the_asker_and_admins_decide_about_permissions_and_nobody_else() {
+fn the_owner_of_the_agent_the_asker_and_admins_decide_and_nobody_else() {
     let Asked { mut world, alice, bob, codebot, general, .. } = asked();
     let carol = world.human("carol");
     for member in [bob, carol] {
         world.done(alice, Command::AddToChannel { channel: general, member });
     }
     let trigger = world.say(bob, general, "@codebot deploy").id;
-    let about = |message| {
-        let kind = ApprovalKind::Permission;
+    let about = |message, kind| {
         Command::RequestApproval(RequestApproval { about: Some(message), kind, ..question(Some(general)) })
     };
+    let chief = world.admin("chief");
+    for kind in [ApprovalKind::Action, ApprovalKind::Permission] {
+        for decider in [alice, bob, chief] {
+            let approval = approval_of(&world.done(codebot, about(trigger, kind)));
+            assert_eq!(world.refused(carol, decide(approval.id, true)), refusal::NOT_A_DECIDER);
+            world.done(decider, decide(approval.id, true));
+        }
+    }
+    let about = |message| about(message, ApprovalKind::Permission);
     let approval = approval_of(&world.done(codebot, about(trigger)));
     assert_eq!(approval.asker, Some(bob));
     assert_eq!(world.refused(carol, decide(approval.id, true)), refusal::NOT_A_DECIDER);
@@ -137,6 +146,24 @@ fn the_owner_of_the_agent_the_asker_and_admins_decide_about_permissions_and_nobo
         None,
         "a message the agent cannot see names nobody"
     );
+}
+
+#[test]
+fn whether_agents_may_go_on_among_themselves_is_decided_by_any_person_of_the_channel() {
+    let Asked { mut world, alice, bob, codebot, general, approval } = asked();
+    let asked = world.ledger.all_records().find_map(|record| match record {
+        Record::Approval(known) if known.id == approval => Some(known.clone()),
+        _ => None,
+    });
+    let brake = Approval { kind: ApprovalKind::Brake, ..asked.unwrap() };
+    let other = world.agent("other");
+    let may =
+        |world: &World, member: MemberId| access::may_decide(&world.state, world.state.member(member).unwrap(), &brake);
+    assert_eq!(may(&world, bob), Err(refusal::NOT_IN_THE_CHANNEL));
+    assert_eq!(may(&world, codebot), Err(refusal::OWN_APPROVAL));
+    assert_eq!(may(&world, other), Err(refusal::NOT_AUTHORIZED));
+    world.done(alice, Command::AddToChannel { channel: general, member: bob });
+    assert_eq!(may(&world, bob), Ok(()));
 }
 
 #[test]

@@ -30,6 +30,7 @@ const TESTS: &[&str] = &[
     include_str!("registration.rs"),
     include_str!("streams.rs"),
     include_str!("routes.rs"),
+    include_str!("runs.rs"),
     include_str!("tasks.rs"),
     include_str!("threads.rs"),
     include_str!("webhooks.rs"),

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::objects::*;
-use super::frame;
+use super::{frame, runs};
 use crate::door::View;
 use crate::smarthole::objects::RouteObject;
 
@@ -20,6 +20,7 @@ pub fn event(event: &Event, view: View<'_>) -> Option<String> {
     Some(match event {
         Event::MessageSent(message) => frame("message.new", MessageFrame::new(message, message.seq, view.state), view),
         Event::MessageEdited { message, change, .. } => edited(message, change, view),
+        Event::Progressed(message) => runs::progressed(message, view),
         Event::MessageDeleted { message, change } => deleted(message, change, view),
         Event::Reacted { message, change } => reacted(message, change, view)?,
         Event::Pinned { pin, change } => pinned("pin.add", pin, change, view),
@@ -39,6 +40,9 @@ pub fn event(event: &Event, view: View<'_>) -> Option<String> {
             let message = format!("You were assigned: {}", task.title);
             frame("task.assigned", json!({ "task": TaskObject::from(task), "message": message }), view)
         }
+        Event::StopAsked { run, agent, agent_name, .. } => {
+            frame("run.stop", json!({ "run_id": run, "agent_id": agent, "agent_name": agent_name }), view)
+        }
         Event::CallSignal { signal, .. } => call_signal(signal, view),
         // An agent of the hub is handed a sentence as a direct message.
         Event::Handed { .. }
@@ -52,7 +56,7 @@ pub fn event(event: &Event, view: View<'_>) -> Option<String> {
 /// A message twice: its fields at the top for clients of the document, the same object under `message` for the rest.
 /// At the top `seq` is the position of the event, which for an edit is not that of the message.
 #[derive(Serialize)]
-struct MessageFrame<'a> {
+pub(super) struct MessageFrame<'a> {
     message_id: MessageId,
     #[serde(flatten)]
     fields: MessageObject<'a>,
@@ -60,7 +64,7 @@ struct MessageFrame<'a> {
 }
 
 impl<'a> MessageFrame<'a> {
-    fn new(message: &'a Message, seq: u64, state: &'a State) -> Self {
+    pub(super) fn new(message: &'a Message, seq: u64, state: &'a State) -> Self {
         let object = MessageObject::new(message, state);
         Self { message_id: message.id, fields: MessageObject { seq, ..object.clone() }, message: object }
     }
@@ -225,6 +229,8 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         Record::Workspace(workspace) => frame("workspace.changed", WorkspaceObject::from(workspace), view),
         Record::Route(route) => frame("route.update", RouteObject::from(route), view),
         Record::Delivery(delivery) => frame("delivery.update", DeliveryObject::new(delivery, view.state), view),
+        Record::Run(run) => runs::changed(run, view),
+        Record::RunAction(action) => runs::acted(action, view),
         Record::Draft(_)
         | Record::Call(_)
         | Record::Webhook(_)
@@ -239,6 +245,7 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         | Record::Fence(_)
         | Record::PoolLink(_)
         | Record::Cause(_)
+        | Record::Session(_)
         | Record::Hosted(_) => return None,
     })
 }

@@ -3,6 +3,7 @@
 mod events;
 mod replies;
 mod requests;
+mod runs;
 
 use folkmoot_core::ids::ChannelId;
 use folkmoot_core::{Millis, Refusal};

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::objects::*;
 use super::events::{RecentMessage, changed, deleted_at, sent};
-use super::{answer, error};
+use super::{answer, error, runs};
 use crate::door::{Replayed, Ticket, View};
 
 /// The answer to one request. Many requests have none: the event that follows says it all.
@@ -56,6 +56,8 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
             ("inbox.ack", json!({ "item_id": notification.id, "status": "acked" }))
         }
         Reply::Delivery(delivery) => (ticket.request, json!({ "delivery": DeliveryObject::new(delivery, view.state) })),
+        Reply::Run { run, known } => runs::answer(ticket.request, run, *known, view)?,
+        Reply::Session(session) => runs::session(ticket.request, session),
         // The event that goes to everybody tells the asker too, or there is nothing to say.
         Reply::Done
         | Reply::Count(_)
@@ -79,7 +81,8 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
         | Reply::Hosted(_)
-        | Reply::Route(_) => return None,
+        | Reply::Route(_)
+        | Reply::Diff { .. } => return None,
     })
 }
 

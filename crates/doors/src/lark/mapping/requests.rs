@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::super::wire;
+use super::runs;
 use crate::door::{Ask, Poll, Ticket};
 
 /// What a client can ask for.
@@ -87,16 +88,25 @@ const TYPES: &[(&str, Parse)] = &[
     ("wake.fail", wake_fail),
     ("wake.join", wake_join),
     ("sync.resume", sync_resume),
+    ("run.start", runs::start),
+    ("run.action", runs::action),
+    ("run.progress", runs::progress),
+    ("run.session", runs::resume),
+    ("run.changes", runs::changes),
+    ("run.complete", runs::complete),
+    ("run.stop", runs::stop),
+    ("session.put", runs::put_session),
+    ("session.forget", runs::forget_session),
 ];
 
 /// The payload of one request.
-struct Data<'a> {
+pub(super) struct Data<'a> {
     raw: Option<&'a RawValue>,
     ticket: &'a Ticket,
 }
 
 impl<'a> Data<'a> {
-    fn read<T: Deserialize<'a>>(&self) -> Result<T, Refusal> {
+    pub(super) fn read<T: Deserialize<'a>>(&self) -> Result<T, Refusal> {
         object(self.raw.ok_or(refusal::INVALID_DATA)?.get())
     }
 
@@ -106,7 +116,7 @@ impl<'a> Data<'a> {
         named.agent_id.map(|id: Cow<'_, str>| MemberId::parse(&id))
     }
 
-    fn command(&self, command: Command) -> Result<Request, Refusal> {
+    pub(super) fn command(&self, command: Command) -> Result<Request, Refusal> {
         Ok(Request::Ask(Ask::Do { command: Box::new(command), on_behalf: self.on_behalf() }))
     }
 

@@ -14,7 +14,9 @@ use crate::door::View;
 pub fn event(event: &Event, dialect: Dialect, view: View<'_>) -> Option<String> {
     Some(match event {
         Event::MessageSent(message) => message_event("new_message", message, dialect, view),
-        Event::MessageEdited { message, .. } => message_event("update_message_text", message, dialect, view),
+        Event::MessageEdited { message, .. } | Event::Progressed(message) => {
+            message_event("update_message_text", message, dialect, view)
+        }
         Event::MessageDeleted { message, .. } => deleted(message.channel, message.id),
         Event::Streamed(stream) => streamed(stream, dialect, view)?,
         // The final message takes its place, because it has the same uid; without one it goes.
@@ -34,6 +36,7 @@ pub fn event(event: &Event, dialect: Dialect, view: View<'_>) -> Option<String> 
         | Event::TaskAssigned { .. }
         | Event::CallSignal { .. }
         | Event::Handed { .. }
+        | Event::StopAsked { .. }
         | Event::ConnectionReplaced(_)
         | Event::Connected { .. }
         | Event::Disconnected { .. }

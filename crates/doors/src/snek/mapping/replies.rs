@@ -105,7 +105,10 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::PoolLink(_)
         | Reply::Hosted(_)
         | Reply::Route(_)
-        | Reply::Delivery(_) => Value::Bool(true),
+        | Reply::Delivery(_)
+        | Reply::Run { .. }
+        | Reply::Diff { .. }
+        | Reply::Session(_) => Value::Bool(true),
     }
 }
 

@@ -22,7 +22,7 @@ use super::reply::{self, Answer, Done};
 use super::{look, unexpected};
 
 pub use kind::is_picture;
-pub use upload::{is_multipart, keep, receive, remove_leftovers};
+pub use upload::{is_multipart, keep, keep_diff, receive, receive_whole, remove_leftovers};
 
 /// The form of an upload.
 #[derive(ToSchema)]
@@ -80,16 +80,20 @@ pub async fn get(caller: Caller, Path(id): Path<FileId>) -> Answer {
 /// Delete a file and its bytes (who uploaded it, or an admin).
 #[utoipa::path(delete, path = "/v1/files/{file}", tag = "files", responses((status = 200, body = Done)))]
 pub async fn delete(caller: Caller, Path(id): Path<FileId>) -> Answer {
-    let path = caller.app.files_dir().join(id.to_string());
     // On its own task: a client that hangs up must not leave the bytes without their record.
     let removal = tokio::spawn(async move {
         let Reply::File(_) = caller.execute(Command::RemoveFile { file: id }).await? else { return Err(unexpected()) };
-        if let Err(error) = tokio::fs::remove_file(&path).await {
-            tracing::warn!(file = %id, %error, "the bytes of a deleted file could not be removed");
-        }
+        forget(&caller, id).await;
         reply::deleted(id)
     });
     removal.await.map_err(|_| unexpected())?
+}
+
+/// Removes the bytes of a file whose record is gone.
+pub async fn forget(caller: &Caller, id: FileId) {
+    if let Err(error) = tokio::fs::remove_file(caller.app.files_dir().join(id.to_string())).await {
+        tracing::warn!(file = %id, %error, "the bytes of a deleted file could not be removed");
+    }
 }
 
 /// The bytes. Ranges are supported.

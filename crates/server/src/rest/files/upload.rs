@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::multipart::{Field, MultipartError};
@@ -11,12 +12,14 @@ use bytes::Bytes;
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::File;
+use folkmoot_core::run::{Run, RunCommand};
+use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 
 use super::kind::{SNIFFED_BYTES, recorded};
 use super::names::sanitized;
 use crate::rest::error::ApiError;
-use crate::rest::extract::{Caller, declared_length, drain, given, slow_body};
+use crate::rest::extract::{Caller, declared_length, drain, drain_body, given, slow_body};
 use crate::rest::unexpected;
 
 /// Where files are until they are complete, below the folder of the files.
@@ -108,13 +111,9 @@ pub async fn receive(caller: &Caller, request: Request) -> Result<Received, ApiE
 }
 
 async fn take_file(caller: &Caller, mut field: Field<'_>) -> Result<Received, ApiError> {
-    let id = caller.app.new_file_id();
-    let folder = caller.app.files_dir().join(INCOMING);
-    let part = Part(Some(folder.join(id.to_string())));
     let filename = sanitized(field.file_name().unwrap_or_default());
     let declared = field.content_type().map(str::to_owned);
-    tokio::fs::create_dir_all(&folder).await.map_err(|error| not_stored(&error))?;
-    let mut target = create_private(part.path()).await.map_err(|error| not_stored(&error))?;
+    let (id, part, mut target) = begin(caller).await?;
     let mut first_bytes = Vec::new();
     let mut size = 0;
     while let Some(chunk) = timed(field.chunk()).await? {
@@ -130,11 +129,25 @@ async fn take_file(caller: &Caller, mut field: Field<'_>) -> Result<Received, Ap
             return Err(not_stored(&error));
         }
     }
-    // Flushing first: the last write runs in the background, and only flushing tells how it ended.
-    target.flush().await.map_err(|error| not_stored(&error))?;
-    target.sync_all().await.map_err(|error| not_stored(&error))?;
+    finish(target).await?;
     let content_type = recorded(declared.as_deref(), &first_bytes);
     Ok(Received { content_type, id, part, filename, size, channel: None, restricted: false })
+}
+
+/// A fresh file below the others, gone again unless it is kept.
+async fn begin(caller: &Caller) -> Result<(FileId, Part, tokio::fs::File), ApiError> {
+    let id = caller.app.new_file_id();
+    let folder = caller.app.files_dir().join(INCOMING);
+    let part = Part(Some(folder.join(id.to_string())));
+    tokio::fs::create_dir_all(&folder).await.map_err(|error| not_stored(&error))?;
+    let target = create_private(part.path()).await.map_err(|error| not_stored(&error))?;
+    Ok((id, part, target))
+}
+
+async fn finish(mut target: tokio::fs::File) -> Result<(), ApiError> {
+    // Flushing first: the last write runs in the background, and only flushing tells how it ended.
+    target.flush().await.map_err(|error| not_stored(&error))?;
+    target.sync_all().await.map_err(|error| not_stored(&error))
 }
 
 /// What is uploaded is for the hub to show, not for other users of the machine.
@@ -175,8 +188,67 @@ async fn timed<T>(reading: impl Future<Output = Result<T, MultipartError>>) -> R
     read.map_err(|error| if error.status() == StatusCode::PAYLOAD_TOO_LARGE { too_large() } else { broken_form() })
 }
 
+/// Takes a body that is the file itself, and no longer than this.
+pub async fn receive_whole(
+    caller: &Caller,
+    request: Request,
+    content_type: &str,
+    at_most: u64,
+) -> Result<Received, ApiError> {
+    let too_large = || ApiError::too_large(format!("the body is too large (max {at_most} bytes)"));
+    if declared_length(request.headers()).is_some_and(|length| length > at_most) {
+        drain(request).await;
+        return Err(too_large());
+    }
+    let mut body = request.into_body();
+    let (id, part, mut target) = begin(caller).await?;
+    let mut size = 0;
+    while let Some(frame) = tokio::time::timeout(CHUNK_TIME, body.frame()).await.map_err(|_| slow_body())? {
+        let frame = frame.map_err(|_| ApiError::bad_request("the body ended early"))?;
+        let Some(chunk) = frame.data_ref() else { continue };
+        size += chunk.len() as u64;
+        if size > at_most {
+            drain_body(body).await;
+            return Err(too_large());
+        }
+        target.write_all(chunk).await.map_err(|error| not_stored(&error))?;
+    }
+    finish(target).await?;
+    let (content_type, filename) = (content_type.to_owned(), String::new());
+    Ok(Received { content_type, id, part, filename, size, channel: None, restricted: false })
+}
+
 /// Keeps a file: its bytes under its id, then its record. Without the record the bytes go again.
 pub async fn keep(caller: &Caller, workspace: WorkspaceId, received: Received) -> Result<File, ApiError> {
+    keep_with(caller, workspace, received, Command::AddFile, |reply| match reply {
+        Reply::File(file) => Some(file),
+        _ => None,
+    })
+    .await
+}
+
+/// Keeps the diff of a run in the same way. Returns the run, and the file that it had before.
+pub async fn keep_diff(
+    caller: &Caller,
+    run: RunId,
+    received: Received,
+) -> Result<(Arc<Run>, Option<FileId>), ApiError> {
+    let workspace = caller.workspace()?;
+    let command = move |file| Command::Run(RunCommand::Diff { run, file });
+    keep_with(caller, workspace, received, command, |reply| match reply {
+        Reply::Diff { run, replaced } => Some((run, replaced)),
+        _ => None,
+    })
+    .await
+}
+
+async fn keep_with<R: Send + 'static>(
+    caller: &Caller,
+    workspace: WorkspaceId,
+    received: Received,
+    command: impl FnOnce(File) -> Command + Send + 'static,
+    kept: fn(Reply) -> Option<R>,
+) -> Result<R, ApiError> {
     let (app, actor) = (caller.app.clone(), caller.actor);
     // On its own task: a client that hangs up now must not part the record from its bytes.
     let keeping = tokio::spawn(async move {
@@ -195,9 +267,9 @@ pub async fn keep(caller: &Caller, workspace: WorkspaceId, received: Received) -
             size: received.size,
             created_at: app.now(),
         };
-        let Reply::File(file) = app.execute(actor, Command::AddFile(file)).await? else { return Err(unexpected()) };
+        let kept = kept(app.execute(actor, command(file)).await?).ok_or_else(unexpected)?;
         part.keep();
-        Ok(file)
+        Ok(kept)
     });
     keeping.await.map_err(|_| unexpected())?
 }

@@ -2,6 +2,10 @@
 //!
 //! Each is a view of a core thing. Nothing secret has a field here, so nothing secret can be shown.
 
+mod runs;
+
+pub use runs::*;
+
 use folkmoot_core::command::DaemonAgent;
 use folkmoot_core::delivery::Delivery;
 use folkmoot_core::ids::*;

@@ -1,0 +1,154 @@
+//! How a run ends, and what ends with it: its message becomes the answer, its questions are void, its thread can go on.
+
+use std::sync::Arc;
+
+use super::{changed, name, open_questions, own_run, put, readable, resume_text, sessions, shortened};
+use crate::command::Reply;
+use crate::decide::messages::{MAX_CONTENT_CHARS, next_change};
+use crate::decide::{Context, Decision, Outcome, attention, deliveries};
+use crate::delivery::{Delivery, DeliveryState};
+use crate::event::Event;
+use crate::ids::MessageId;
+use crate::model::*;
+use crate::record::{ChangeKind, Record};
+use crate::refusal::Refusal;
+use crate::run::*;
+use crate::state::State;
+use crate::{Actor, access};
+
+const MAX_ERROR_CHARS: usize = 4000;
+
+pub fn complete(context: &mut Context<'_>, actor: Actor, complete: CompleteRun) -> Outcome {
+    let run = own_run(context, actor, complete.run)?;
+    if !run.is_open() {
+        return Ok(Decision::nothing(Reply::Run { run, known: true }));
+    }
+    let error = complete.error.filter(|error| !error.trim().is_empty());
+    let ended = Run {
+        state: complete.end.into(),
+        error: error.map(|error| shortened(error, MAX_ERROR_CHARS)),
+        resume: resume_text(complete.resume, "resume")?.or_else(|| run.resume.clone()),
+        resume_line: resume_text(complete.resume_line, "resume_line")?.or_else(|| run.resume_line.clone()),
+        usage: readable(complete.usage),
+        cost_usd: complete.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0),
+        model: name(complete.model, "model")?.or_else(|| run.model.clone()),
+        ..changed(context, &run)?
+    };
+    let answer = complete.answer.filter(|answer| !answer.trim().is_empty());
+    end(context, actor, ended, answer)
+}
+
+/// Ends a run whose agent cannot be reached.
+pub fn cancel(context: &mut Context<'_>, run: &Run, why: &str) -> Outcome {
+    let actor = Actor::new(run.agent, Door::Rest);
+    let ended =
+        Run { state: RunState::Cancelled, stop_requested: true, error: Some(why.to_owned()), ..changed(context, run)? };
+    end(context, actor, ended, None)
+}
+
+/// One commit: the run, its message, its questions, its thread.
+fn end(context: &mut Context<'_>, actor: Actor, mut run: Run, answer: Option<String>) -> Outcome {
+    run.ended_at = Some(context.now);
+    run.news = RunNews::Ended;
+    let text = final_text(&run, answer.as_deref());
+    let shown = shortened(text.clone(), MAX_CONTENT_CHARS);
+    run.answer = answer.filter(|_| shown != text);
+    let mut events = Vec::new();
+    let message = message_to_change(context, actor, &run)?;
+    let message = message.map(|message| Arc::new(Message { content: shown, updated_at: context.now, ..message }));
+    if let Some(message) = &message {
+        let change = next_change(context, actor, message, ChangeKind::Edited)?;
+        events.push(Event::MessageEdited { message: Arc::clone(message), change, edit: None });
+    }
+    events.push(put(run.clone()));
+    let told_before_reply = events.len();
+    for question in open_questions(context, &run)? {
+        events.push(put(Approval {
+            status: ApprovalStatus::Denied,
+            note: Some("the run has ended".to_owned()),
+            reviewed_at: Some(context.now),
+            used_at: Some(context.now),
+            ..question
+        }));
+    }
+    sessions::follow(context, &run, &mut events)?;
+    end_deliveries(context, &run, message.as_ref().map(|message| message.id), &mut events);
+    if let (Some(message), RunState::Completed) = (&message, run.state) {
+        let room = context.state.channel(run.channel);
+        let root = context.history.message(run.thread)?.filter(|root| root.id != message.id).map(Arc::new);
+        if let Some(room) = room {
+            attention::draw(context, room, message, root, &mut events)?;
+        }
+    }
+    let reply = Reply::Run { run: Arc::new(run), known: false };
+    Ok(Decision::new(reply, events).reply_after(told_before_reply))
+}
+
+/// All wakes that went into the run end as it did; who asked in vain is told.
+fn end_deliveries(context: &mut Context<'_>, run: &Run, reply: Option<MessageId>, events: &mut Vec<Event>) {
+    let (state, why) = match run.state {
+        RunState::Failed => (DeliveryState::Failed, Some(run.error.clone().unwrap_or_else(|| "the run failed".into()))),
+        RunState::Cancelled => (DeliveryState::Cancelled, run.error.clone()),
+        RunState::Completed | RunState::Running | RunState::Waiting => (DeliveryState::Answered, None),
+    };
+    for delivery in deliveries::of_run(context, run.agent, run.id) {
+        let ended = deliveries::end(context, &delivery, state, why.clone(), reply);
+        if state == DeliveryState::Failed {
+            events.push(put(deliveries::notice(context, &ended, "delivery_failed")));
+        }
+        events.push(put(ended));
+    }
+}
+
+fn final_text(run: &Run, answer: Option<&str>) -> String {
+    match (answer, run.state, &run.error) {
+        (Some(answer), _, _) => answer.to_owned(),
+        (None, RunState::Failed, Some(error)) => format!("failed: {error}"),
+        (None, RunState::Failed, None) => "failed".to_owned(),
+        (None, RunState::Cancelled, Some(error)) => format!("cancelled: {error}"),
+        (None, RunState::Cancelled, None) => "cancelled".to_owned(),
+        (None, _, _) => "done".to_owned(),
+    }
+}
+
+/// The message of a run, while it is there and its agent may still speak where it stands.
+pub fn message_to_change(context: &Context<'_>, actor: Actor, run: &Run) -> Result<Option<Message>, Refusal> {
+    if access::room_to_speak(context.state, actor, run.channel).is_err() {
+        return Ok(None);
+    }
+    Ok(context.history.message(run.message)?.filter(|message| !message.deleted))
+}
+
+/// Runs end with the place they work in: when their agent leaves the channel or is removed, and when the channel closes.
+pub fn end_with_their_place(state: &State, now: crate::Millis, mut decision: Decision) -> Decision {
+    if state.runs().iter().next().is_none() {
+        return decision;
+    }
+    let is_over = |run: &Run| {
+        decision.events.iter().any(|event| match event {
+            Event::Left(membership) => (membership.member, membership.channel) == (run.agent, run.channel),
+            Event::Saved(Record::Channel(channel)) => channel.archived && channel.id == run.channel,
+            Event::Removed(Record::Channel(channel)) => channel.id == run.channel,
+            Event::Saved(Record::Member(member)) => member.removed && member.id == run.agent,
+            _ => false,
+        })
+    };
+    let over: Vec<_> = state.runs().iter().filter(|run| is_over(run)).cloned().collect();
+    for run in over {
+        let tally = state.runs().tally(run.id);
+        let why = Some("the agent can no longer work in this channel".to_owned());
+        for delivery in state.deliveries().of_run(run.agent, run.id) {
+            let (state, why) = (DeliveryState::Cancelled, why.clone());
+            decision.events.push(put(Delivery { state, why, updated_at: now, ..(**delivery).clone() }));
+        }
+        decision.events.push(put(Run {
+            state: RunState::Cancelled,
+            error: why,
+            ended_at: Some(now),
+            action_count: tally.map_or(run.action_count, |tally| tally.count),
+            news: RunNews::Ended,
+            ..(*run).clone()
+        }));
+    }
+    decision
+}

@@ -1,0 +1,41 @@
+//! Calls between members.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Millis;
+use crate::ids::*;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallStatus {
+    Ringing,
+    Answered,
+    Ended,
+    Missed,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    pub id: CallId,
+    pub workspace: WorkspaceId,
+    pub caller: MemberId,
+    pub callee: MemberId,
+    /// `audio` or `video`.
+    pub kind: String,
+    pub status: CallStatus,
+    pub created_at: Millis,
+    pub answered_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+}
+
+impl Call {
+    pub fn other_side(&self, member: MemberId) -> Option<MemberId> {
+        if member == self.caller {
+            Some(self.callee)
+        } else if member == self.callee {
+            Some(self.caller)
+        } else {
+            None
+        }
+    }
+}

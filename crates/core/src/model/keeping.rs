@@ -1,0 +1,96 @@
+//! What is kept for members and programs: webhooks, files, notes, tokens.
+
+use serde::{Deserialize, Serialize};
+
+use super::{KeyHash, Role};
+use crate::Millis;
+use crate::ids::*;
+
+/// An address outside programs post to; what they post appears as a message of the person who made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Webhook {
+    pub id: WebhookId,
+    pub workspace: WorkspaceId,
+    pub channel: ChannelId,
+    pub name: String,
+    pub secret_hash: KeyHash,
+    pub created_by: MemberId,
+    pub created_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct File {
+    pub id: FileId,
+    pub workspace: WorkspaceId,
+    /// The channel whose members may read it; without one, everybody in the workspace may.
+    pub channel: Option<ChannelId>,
+    /// Only its uploader may read it before it is posted, and only the members of the channels it was posted to after that.
+    #[serde(default)]
+    pub restricted: bool,
+    /// Further channels its uploader posted it to.
+    #[serde(default)]
+    pub also_in: Vec<ChannelId>,
+    pub uploaded_by: MemberId,
+    pub filename: String,
+    pub content_type: String,
+    pub size: u64,
+    pub created_at: Millis,
+}
+
+/// A named note in an agent's own workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub id: ItemId,
+    pub agent: MemberId,
+    pub name: String,
+    pub namespace: String,
+    pub content: String,
+    pub description: String,
+    pub tags: Vec<String>,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+/// One remembered value of an agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    pub id: MemoryId,
+    pub agent: MemberId,
+    pub namespace: String,
+    pub key: String,
+    pub value: String,
+    pub updated_at: Millis,
+}
+
+/// An invitation to a workspace: whoever has the code makes one account with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Invite {
+    pub id: InviteId,
+    pub workspace: WorkspaceId,
+    pub made_by: MemberId,
+    pub role: Role,
+    /// Where the newcomer will be a member; empty means every open channel there is then.
+    pub channels: Vec<ChannelId>,
+    pub code_hash: KeyHash,
+    pub created_at: Millis,
+    pub expires_at: Millis,
+}
+
+/// A token that is known to the hub by itself: a revoked session, or an invitation for agents to add themselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Token {
+    pub id: TokenId,
+    pub workspace: WorkspaceId,
+    pub made_by: MemberId,
+    pub purpose: TokenPurpose,
+    pub expires_at: Millis,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenPurpose {
+    /// A signed-out session, named by its `jti`.
+    Revoked(String),
+    /// Lets agents register themselves (`lpt_…`).
+    Provision(KeyHash),
+}

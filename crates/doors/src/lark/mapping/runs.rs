@@ -1,0 +1,154 @@
+//! Runs on the wire: what an agent at work reports, and how everybody else sees it.
+
+use folkmoot_core::Refusal;
+use folkmoot_core::command::Command;
+use folkmoot_core::ids::*;
+use folkmoot_core::model::Message;
+use folkmoot_core::run::*;
+use serde_json::{Value, json};
+
+use super::super::objects::{ActionObject, RunObject, SessionObject};
+use super::super::wire;
+use super::events::MessageFrame;
+use super::frame;
+use super::requests::{Data, Request};
+use crate::door::View;
+
+// What is asked.
+
+pub fn start(data: Data<'_>) -> Result<Request, Refusal> {
+    let start: wire::RunStart = data.read()?;
+    data.command(Command::Run(RunCommand::Start(StartRun {
+        delivery: DeliveryId::parse(&start.delivery_id),
+        engine: start.engine,
+        model: start.model,
+        project: start.project,
+        branch: start.branch,
+        machine: start.machine,
+        text: start.text,
+    })))
+}
+
+pub fn action(data: Data<'_>) -> Result<Request, Refusal> {
+    let report: wire::RunActionReport = data.read()?;
+    data.command(Command::Run(RunCommand::Action(ReportAction {
+        run: RunId::parse(&report.run_id),
+        action: report.id,
+        kind: report.kind,
+        title: report.title,
+        phase: report.phase,
+        ok: report.ok,
+        detail: report.detail,
+    })))
+}
+
+pub fn progress(data: Data<'_>) -> Result<Request, Refusal> {
+    let progress: wire::RunProgress = data.read()?;
+    data.command(Command::Run(RunCommand::Progress { run: RunId::parse(&progress.run_id), text: progress.text }))
+}
+
+pub fn resume(data: Data<'_>) -> Result<Request, Refusal> {
+    let wire::RunSession { run_id, resume, resume_line, model } = data.read()?;
+    data.command(Command::Run(RunCommand::Resume { run: RunId::parse(&run_id), resume, resume_line, model }))
+}
+
+pub fn changes(data: Data<'_>) -> Result<Request, Refusal> {
+    let wire::RunChanges { run_id, changes, branch } = data.read()?;
+    data.command(Command::Run(RunCommand::Changes { run: RunId::parse(&run_id), changes, branch }))
+}
+
+pub fn complete(data: Data<'_>) -> Result<Request, Refusal> {
+    let complete: wire::RunComplete = data.read()?;
+    data.command(Command::Run(RunCommand::Complete(CompleteRun {
+        run: RunId::parse(&complete.run_id),
+        end: complete.state,
+        answer: complete.answer,
+        error: complete.error,
+        resume: complete.resume,
+        resume_line: complete.resume_line,
+        usage: complete.usage,
+        cost_usd: complete.cost_usd,
+        model: complete.model,
+    })))
+}
+
+pub fn stop(data: Data<'_>) -> Result<Request, Refusal> {
+    let stop: wire::RunRef = data.read()?;
+    data.command(Command::Run(RunCommand::Stop { run: RunId::parse(&stop.run_id) }))
+}
+
+pub fn put_session(data: Data<'_>) -> Result<Request, Refusal> {
+    let put: wire::SessionPut = data.read()?;
+    data.command(Command::Run(RunCommand::PutSession(PutSession {
+        channel: ChannelId::parse(&put.channel_id),
+        thread: MessageId::parse(&put.thread_id),
+        engine: put.engine,
+        model: put.model,
+        resume: put.resume,
+    })))
+}
+
+pub fn forget_session(data: Data<'_>) -> Result<Request, Refusal> {
+    let forget: wire::SessionPut = data.read()?;
+    data.command(Command::Run(RunCommand::ForgetSession {
+        channel: ChannelId::parse(&forget.channel_id),
+        thread: MessageId::parse(&forget.thread_id),
+    }))
+}
+
+// What is told.
+
+pub fn changed(run: &Run, view: View<'_>) -> String {
+    let kind = match run.news {
+        RunNews::Started => "run.started",
+        RunNews::Updated => "run.updated",
+        RunNews::Ended => "run.completed",
+    };
+    frame(kind, json!({ "run": RunObject::new(run, view.state) }), view)
+}
+
+pub fn acted(action: &RunAction, view: View<'_>) -> String {
+    #[derive(serde::Serialize)]
+    struct Acted<'a> {
+        run_id: RunId,
+        channel_id: ChannelId,
+        thread_id: MessageId,
+        action: ActionObject<'a>,
+    }
+    let data = Acted {
+        run_id: action.run,
+        channel_id: action.channel,
+        thread_id: action.thread,
+        action: ActionObject::from(action),
+    };
+    frame("run.action", data, view)
+}
+
+/// An edit that has no position: it is not told again to those who were away, only what came of it is.
+pub fn progressed(message: &Message, view: View<'_>) -> String {
+    let mut data = serde_json::to_value(MessageFrame::new(message, message.seq, view.state)).unwrap_or_default();
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("seq");
+        fields.insert("progress".to_owned(), json!(true));
+    }
+    frame("message.edit", data, view)
+}
+
+/// The answer to the one who asked; none where the event says it all.
+pub fn answer(request: &'static str, run: &Run, known: bool, view: View<'_>) -> Option<(&'static str, Value)> {
+    let object = RunObject::new(run, view.state);
+    Some(match request {
+        "run.start" => ("run.started", json!({ "run": object, "resumed": known })),
+        "run.complete" => ("run.completed", json!({ "run": object })),
+        "run.stop" => ("run.stop", json!({ "run": object })),
+        "run.session" | "run.changes" => (request, json!({ "run_id": run.id })),
+        _ => return None,
+    })
+}
+
+pub fn session(request: &'static str, session: &Session) -> (&'static str, Value) {
+    match request {
+        "session.forget" => ("session.forget", json!({ "channel_id": session.channel, "thread_id": session.thread })),
+        _ => ("session.put", json!({ "session": SessionObject::from(session) })),
+    }
+}
