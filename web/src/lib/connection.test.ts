@@ -148,6 +148,18 @@ describe('connection', () => {
     expect(sockets.length).toBe(2);
   });
 
+  it('a renewed token is for the next log-in', () => {
+    const { connection, sockets, pass, last, online } = setUp();
+    connection.start('t1');
+    online();
+    connection.renew('t2');
+    expect(sockets.length).toBe(1);
+    last().onclose?.({ code: 1006, reason: '' });
+    pass(400);
+    last().onopen?.();
+    expect(last().sent[0]).toMatchObject({ data: { token: 't2' } });
+  });
+
   it('each log-in is a new epoch', () => {
     const { connection, pass, last, online } = setUp();
     connection.start('t1');

@@ -74,6 +74,11 @@ export class Connection {
     this.connect();
   }
 
+  /** A fresh token of the same member: for the next log-in, this one goes on. */
+  renew(token: string): void {
+    if (this.token) this.token = token;
+  }
+
   stop(): void {
     this.drop();
     this.token = '';

@@ -14,6 +14,7 @@ import type { Channel, Frame, Json, Message, Run, Session } from './types';
 
 const PAGE = 80;
 const RENEW_AFTER_MS = 6 * 3600 * 1000;
+const RENEW_CHECK_MS = 30 * 60 * 1000;
 
 type Listener = (data: Json, frame: Frame) => void;
 
@@ -65,10 +66,22 @@ class Hub {
     addEventListener('storage', (event) => {
       if (event.key !== 'folkmoot.session') return;
       const other = kept<Session>('session');
-      if (other && (!this.session || other.member_id === this.session.member_id)) this.signIn(other);
-      else location.reload();
+      if (!other || (this.session && other.member_id !== this.session.member_id)) location.reload();
+      else if (this.session && !this.ended) {
+        // Another tab renewed the token.
+        this.session = other;
+        api.useToken(other.token);
+      } else this.signIn(other);
     });
-    if (this.session) this.signIn(this.session);
+    setInterval(() => this.session && !this.ended && void this.renew(), RENEW_CHECK_MS);
+    if (this.session) this.resumeSession(this.session);
+  }
+
+  /** The page was opened with a session from before: its age counts on. */
+  private resumeSession(session: Session): void {
+    const since = kept<number>('signed_in_at');
+    this.signIn(session);
+    if (since) keep('signed_in_at', since);
   }
 
   retry(): void {
@@ -175,7 +188,12 @@ class Hub {
     const since = kept<number>('signed_in_at') ?? 0;
     if (Date.now() - since < RENEW_AFTER_MS) return;
     const fresh = await api.auth.renew().catch(() => null);
-    if (fresh?.token && this.session) this.signIn({ ...this.session, token: fresh.token });
+    if (!fresh?.token || !this.session) return;
+    this.session = { ...this.session, token: fresh.token };
+    keep('session', this.session);
+    keep('signed_in_at', Date.now());
+    api.useToken(fresh.token);
+    this.socket.renew(fresh.token);
   }
 
   on(type: string, listener: Listener): () => void {

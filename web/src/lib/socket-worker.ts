@@ -26,7 +26,8 @@ scope.onconnect = (event) => {
       ports.add(port);
       connection.start(said.token);
       port.postMessage({ kind: 'link', link: connection.link } satisfies FromWorker);
-    } else if (said.kind === 'send') connection.send(said.frame);
+    } else if (said.kind === 'renew') connection.renew(said.token);
+    else if (said.kind === 'send') connection.send(said.frame);
     else if (said.kind === 'retry') connection.retryNow();
     else if (said.kind === 'stop') connection.stop();
     else if (said.kind === 'bye') {

@@ -5,6 +5,7 @@ import { uuid } from './uuid';
 
 export type ToWorker =
   | { kind: 'start'; token: string }
+  | { kind: 'renew'; token: string }
   | { kind: 'send'; frame: object }
   | { kind: 'retry' }
   | { kind: 'stop' }
@@ -66,6 +67,7 @@ export class LarkSocket {
     );
     this.say = (message) => {
       if (message.kind === 'start') own.start(message.token);
+      else if (message.kind === 'renew') own.renew(message.token);
       else if (message.kind === 'send') own.send(message.frame);
       else if (message.kind === 'retry') own.retryNow();
       else own.stop();
@@ -75,6 +77,11 @@ export class LarkSocket {
   start(token: string): void {
     this.token = token;
     this.say({ kind: 'start', token });
+  }
+
+  renew(token: string): void {
+    this.token = token;
+    this.say({ kind: 'renew', token });
   }
 
   stop(): void {
