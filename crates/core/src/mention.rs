@@ -13,6 +13,30 @@ pub fn mentioned_names(text: &str) -> Vec<&str> {
     names
 }
 
+/// The names that a text of an agent mentions: what it quotes or shows as code, it does not say.
+pub fn spoken_names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        let start = line.trim_start();
+        if start.starts_with("```") || start.starts_with("~~~") {
+            fenced = !fenced;
+        } else if !fenced && !start.starts_with('>') {
+            // Every second piece stands between two backticks; one without its other half is no code.
+            let pieces: Vec<_> = line.split('`').collect();
+            let closed = pieces.len() % 2 == 1;
+            let spoken =
+                pieces.iter().enumerate().filter(|(at, _)| at % 2 == 0 || (!closed && *at == pieces.len() - 1));
+            for name in spoken.flat_map(|(_, piece)| mentioned_names(piece)) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -24,5 +48,14 @@ mod tests {
         assert_eq!(mentioned_names("@a@b is one name"), ["a@b"]);
         assert_eq!(mentioned_names("@ nobody @, either"), Vec::<&str>::new());
         assert_eq!(mentioned_names("@codebot:\n@codebot again"), ["codebot"]);
+    }
+
+    #[test]
+    fn an_agent_does_not_mention_what_it_quotes_or_shows_as_code() {
+        assert_eq!(spoken_names("@a and `@b` and @c"), ["a", "c"]);
+        assert_eq!(spoken_names("> @a said\n  > @b too\n@c, look"), ["c"]);
+        assert_eq!(spoken_names("```\n@a\n```\n@b"), ["b"]);
+        assert_eq!(spoken_names("a ` alone, then @b"), ["b"]);
+        assert_eq!(spoken_names("\\@a never"), Vec::<&str>::new());
     }
 }

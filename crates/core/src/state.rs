@@ -105,6 +105,10 @@ impl State {
         self.members.get(&id).filter(|member| !member.removed)
     }
 
+    pub fn is_agent(&self, id: MemberId) -> bool {
+        self.members.get(&id).is_some_and(|member| member.is_agent())
+    }
+
     /// The name on what somebody said, also after they left.
     pub fn name_of(&self, id: MemberId) -> &str {
         self.members.get(&id).map_or("", |member| member.display_name())
@@ -398,7 +402,9 @@ impl State {
     }
 
     fn note_wake(&mut self, wake: &Wake) {
-        let connection = wake.through.or_else(|| self.connections_of(wake.agent).last().copied());
+        // Only Lark has a word for it.
+        let on_lark = |connection: &&ConnectionId| self.door_of(**connection) == Some(Door::Lark);
+        let connection = wake.through.or_else(|| self.connections_of(wake.agent).iter().rfind(on_lark).copied());
         if let (Some(delivery), Some(connection)) = (&wake.delivery, connection) {
             self.deliveries.note_sent(delivery.id, connection);
         }

@@ -29,6 +29,11 @@ pub struct KindLabel {
     pub kind: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct StateLabel {
+    pub state: &'static str,
+}
+
 pub struct Metrics {
     registry: Registry,
     pub connections: Family<DoorLabel, Gauge>,
@@ -37,6 +42,8 @@ pub struct Metrics {
     pub batch: Histogram,
     pub overflows: Counter,
     pub wakes: Counter,
+    pub deliveries: Family<StateLabel, Counter>,
+    pub held: Counter,
     pub refused: Counter,
     pub storage_failures: Counter,
     pub pool_agents: Family<PoolLabel, Gauge>,
@@ -55,6 +62,8 @@ impl Default for Metrics {
             batch: Histogram::new(exponential_buckets(1.0, 2.0, 10)),
             overflows: Counter::default(),
             wakes: Counter::default(),
+            deliveries: Family::default(),
+            held: Counter::default(),
             refused: Counter::default(),
             storage_failures: Counter::default(),
             pool_agents: Family::default(),
@@ -73,6 +82,8 @@ impl Default for Metrics {
         registry.register("commit_batch", "Commands decided per batch", metrics.batch.clone());
         registry.register("queue_overflows", "Connections that could not keep up", metrics.overflows.clone());
         registry.register("wakes", "Agents woken", metrics.wakes.clone());
+        registry.register("deliveries", "Steps of deliveries, per state they led to", metrics.deliveries.clone());
+        registry.register("held", "Texts of agents that the brake held", metrics.held.clone());
         registry.register("refused", "Commands refused", metrics.refused.clone());
         registry.register("storage_failures", "Batches that could not be stored", metrics.storage_failures.clone());
         registry.register("pool_agents", "Connected agents per pool", metrics.pool_agents.clone());
@@ -91,6 +102,10 @@ impl Metrics {
     pub fn door(&self, door: folkmoot_core::model::Door) -> Gauge {
         let door = format!("{door:?}").to_lowercase();
         self.connections.get_or_create(&DoorLabel { door }).clone()
+    }
+
+    pub fn delivery(&self, state: folkmoot_core::delivery::DeliveryState) {
+        self.deliveries.get_or_create(&StateLabel { state: state.as_str() }).inc();
     }
 
     pub fn text(&self) -> String {

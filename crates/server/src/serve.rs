@@ -61,7 +61,9 @@ struct Hub {
 impl Hub {
     fn start(config: Config, store: Box<dyn Store>, secret: &[u8]) -> anyhow::Result<Self> {
         let directory = store.directory().context("cannot read the database")?;
-        let state = Arc::new(RwLock::new(State::load(directory.records, directory.heads)));
+        let mut state = State::load(directory.records, directory.heads);
+        state.set_wake_rules(config.wakes.rules());
+        let state = Arc::new(RwLock::new(state));
         let mailbox = Arc::new(Mailbox::default());
         let metrics = Arc::new(Metrics::default());
         let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;

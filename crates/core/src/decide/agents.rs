@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, attention};
+use super::{Context, Decision, Outcome, attention, sending, windows};
 use crate::command::{DaemonAgent, Reply};
 use crate::event::{Event, WakeReason};
 use crate::ids::*;
@@ -95,6 +95,10 @@ pub fn hello(context: &mut Context<'_>, actor: Actor, role_card: RoleCard, runti
         events.push(Event::Saved(member.into()));
     }
     events.extend(change_of_presence(context, agent, Presence::Online));
+    if let Some(connection) = actor.connection {
+        let through = context.state.carrier_of(agent.id);
+        sending::send_what_waited(context, agent.id, through.unwrap_or(connection), through, &mut events)?;
+    }
     Ok(Decision::new(Reply::Welcome { agent: agent.id }, events).reply_after(0))
 }
 
@@ -106,8 +110,9 @@ pub fn sleep(context: &mut Context<'_>, actor: Actor) -> Outcome {
 pub fn thinking(context: &mut Context<'_>, actor: Actor, channel: ChannelId) -> Outcome {
     access::agent(context.state, actor)?;
     access::room_to_speak(context.state, actor, channel)?;
-    let event = Event::Typing { channel, member: actor.member, on: true, color: None };
-    Ok(Decision::new(Reply::Done, vec![event]))
+    let mut events = vec![Event::Typing { channel, member: actor.member, on: true, color: None }];
+    windows::typed(context, actor, channel, true, &mut events);
+    Ok(Decision::new(Reply::Done, events))
 }
 
 pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<DaemonAgent>) -> Outcome {
@@ -141,6 +146,9 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
     let mut events = vec![Event::DaemonRegistered { connection, daemon }];
     events.extend(offline);
     events.extend(online);
+    for agent in &agents {
+        sending::send_what_waited(context, agent.agent, connection, Some(connection), &mut events)?;
+    }
     Ok(Decision::new(Reply::Daemon { id, agents }, events).reply_after(0))
 }
 
@@ -151,7 +159,7 @@ pub fn wake_by_hand(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Ou
         return Err(refusal::NOT_AUTHORIZED);
     }
     let mut events = Vec::new();
-    attention::wake(context, agent, WakeReason::Manual, &mut events, |_| {});
+    attention::wake(context, agent, WakeReason::Manual, None, &mut events, |_| {});
     if events.is_empty() {
         return Err(Refusal::conflict("the agent is offline"));
     }

@@ -1,6 +1,6 @@
 //! Questions to others: approvals that people decide, reviews that a named member decides.
 
-use super::{Context, Decision, Outcome, attention, runs, short_text};
+use super::{Context, Decision, Outcome, attention, brake, runs, short_text};
 use crate::command::{Reply, RequestApproval};
 use crate::event::Event;
 use crate::ids::*;
@@ -140,7 +140,11 @@ pub fn decide(
     };
     let mut events = vec![Event::Saved(approval.clone().into())];
     runs::go_on(context, std::slice::from_ref(&approval), &mut events)?;
-    Ok(Decision::new(Reply::Approval(approval), events))
+    let told_before_reply = events.len();
+    if approval.kind == ApprovalKind::Brake {
+        events.extend(brake::decided(context, &approval)?);
+    }
+    Ok(Decision::new(Reply::Approval(approval), events).reply_after(told_before_reply))
 }
 
 fn already_decided(state: &State, approval: &Approval) -> Refusal {
@@ -166,10 +170,10 @@ pub fn take_up(context: &mut Context<'_>, actor: Actor, id: ApprovalId) -> Outco
 }
 
 /// Questions that nobody decided in their time are denied, loudly: whoever waits for the answer gets it.
-pub fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
-    access::hub(actor)?;
+pub fn let_time_pass(context: &mut Context<'_>, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    let overdue: Vec<_> = context.state.overdue_approvals(context.now).take(EXPIRED_AT_ONCE).collect();
     let mut expired = Vec::new();
-    for id in context.state.overdue_approvals(context.now).take(EXPIRED_AT_ONCE) {
+    for id in overdue {
         let Some(approval) = context.history.get::<Approval>(id)? else { continue };
         expired.push(Approval {
             status: ApprovalStatus::Denied,
@@ -178,9 +182,12 @@ pub fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
             ..approval
         });
     }
-    let mut events: Vec<_> = expired.iter().map(|approval| Event::Saved(approval.clone().into())).collect();
-    runs::go_on(context, &expired, &mut events)?;
-    Ok(Decision::new(Reply::Count(expired.len() as u64), events))
+    events.extend(expired.iter().map(|approval: &Approval| Event::Saved(approval.clone().into())));
+    runs::go_on(context, &expired, events)?;
+    for approval in expired.iter().filter(|approval| approval.kind == ApprovalKind::Brake) {
+        events.extend(brake::decided(context, approval)?);
+    }
+    Ok(())
 }
 
 pub fn request_review(

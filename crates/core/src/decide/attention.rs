@@ -1,59 +1,63 @@
 //! Who is wanted by a message: notifications for people, inbox items and wakes for agents.
 //!
+//! The item is written with the message; the wake follows when the sender has paused ([`super::windows`]).
+//!
 //! Four triggers: a mention, a direct message, a reply in the member's thread, an assigned task. One message draws a
 //! member's attention once, for the strongest reason. Nobody draws their own.
 
 use std::sync::Arc;
 
 use super::Context;
-use crate::event::{Event, Wake, WakeReason, WakeThread};
+use super::windows::{self, Wanted};
+use crate::event::{Event, Wake, WakeReason};
 use crate::ids::*;
-use crate::mention::mentioned_names;
+use crate::mention::{mentioned_names, spoken_names};
 use crate::model::*;
 use crate::record::Record;
-use crate::refusal::Refusal;
-use crate::state::Room;
+use crate::refusal::{self, Refusal};
+use crate::state::{Room, State};
+use crate::{Actor, access};
 
-/// How many messages a wake bundles, the one that woke included.
-const WAKE_MESSAGES: usize = 20;
 const BODY_CHARS: usize = 200;
 
 /// Adds what a new message means for those it wants.
 pub fn draw(
     context: &mut Context<'_>,
     room: &Room,
-    message: &Arc<Message>,
-    root: Option<Arc<Message>>,
+    message: &Message,
+    root: Option<&Message>,
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
-    let wanted = wanted_by(context, room, message, root.as_deref());
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let mut bundle = None;
-    for (member, reason) in wanted {
-        let notification = message_notification(context, &member, message, reason);
+    let wanted = wanted_by(context.state, room, message, root);
+    for (member, reason) in &wanted {
+        let notification = message_notification(context, member, message, *reason);
         events.push(Event::Saved(Record::Notification(notification)));
-        if !member.is_agent() {
-            continue;
-        }
-        if bundle.is_none() {
-            bundle = Some(Bundle::load(context, message, root.as_ref())?);
-        }
-        if let Some(bundle) = &bundle {
-            wake(context, &member, reason, events, |wake| bundle.fill(wake));
-        }
     }
-    Ok(())
+    windows::collect(context, room, message, &wanted, events)
+}
+
+/// The agents that a text of this member would wake, each with the reason.
+pub fn whom_it_wakes(
+    state: &State,
+    actor: Actor,
+    channel: ChannelId,
+    content: String,
+    root: Option<&Message>,
+) -> Result<Vec<Wanted>, Refusal> {
+    let room = access::room_to_speak(state, actor, channel)?;
+    if root.is_some_and(|root| root.channel != channel) {
+        return Err(refusal::MESSAGE_NOT_FOUND);
+    }
+    let message = Message::unsent(channel, actor.member, content);
+    let wanted = wanted_by(state, room, &message, root);
+    let mut called = windows::callable(state, &message, &wanted);
+    let most = state.wake_rules().mentions as usize;
+    called.truncate(if most == 0 { usize::MAX } else { most });
+    Ok(called)
 }
 
 /// The members a message wants, each with the strongest reason; only members of its channel ever are.
-fn wanted_by(
-    context: &Context<'_>,
-    room: &Room,
-    message: &Message,
-    root: Option<&Message>,
-) -> Vec<(Arc<Member>, WakeReason)> {
+pub fn wanted_by(state: &State, room: &Room, message: &Message, root: Option<&Message>) -> Vec<Wanted> {
     let mut wanted: Vec<(MemberId, WakeReason)> = Vec::new();
     let mut want = |id: MemberId, reason: WakeReason| {
         if id != message.sender && !wanted.iter().any(|(known, _)| *known == id) {
@@ -61,8 +65,11 @@ fn wanted_by(
         }
     };
     if message.content.contains('@') {
-        for name in mentioned_names(&message.content) {
-            if let Some(member) = context.state.member_named(room.channel.workspace, name) {
+        // What an agent quotes or shows as code calls nobody.
+        let by_agent = state.is_agent(message.sender);
+        let names = if by_agent { spoken_names(&message.content) } else { mentioned_names(&message.content) };
+        for name in names {
+            if let Some(member) = state.member_named(room.channel.workspace, name) {
                 want(member.id, WakeReason::Mention);
             }
         }
@@ -76,7 +83,7 @@ fn wanted_by(
     let in_channel = |(id, reason): (MemberId, WakeReason)| {
         let membership = room.members.get(&id)?;
         wants_to_know(membership.notify, reason)
-            .then(|| context.state.member(id).cloned())
+            .then(|| state.member(id).cloned())
             .flatten()
             .map(|member| (member, reason))
     };
@@ -91,16 +98,17 @@ fn wants_to_know(preference: NotifyPreference, reason: WakeReason) -> bool {
     }
 }
 
-/// Wakes an agent that can be reached, directly or through its daemon. One that cannot has the item in its inbox.
+/// Wakes an agent that can be reached, directly or through its daemon; `through` where a daemon is just taking it up.
 pub fn wake(
     context: &Context<'_>,
     agent: &Member,
     reason: WakeReason,
+    through: Option<ConnectionId>,
     events: &mut Vec<Event>,
     fill: impl FnOnce(&mut Wake),
 ) {
-    let through = context.state.carrier_of(agent.id);
-    if through.is_none() && context.state.connections_of(agent.id).is_empty() {
+    let through = through.or_else(|| context.state.carrier_of(agent.id));
+    if through.is_none() && !context.state.is_reachable(agent.id) {
         return;
     }
     let mut wake = Wake {
@@ -125,41 +133,7 @@ pub fn wake(
     }
 }
 
-/// The context every wake of one message shares.
-struct Bundle {
-    channel: ChannelId,
-    recent: Vec<Arc<Message>>,
-    thread: Option<WakeThread>,
-}
-
-impl Bundle {
-    fn load(context: &Context<'_>, trigger: &Arc<Message>, root: Option<&Arc<Message>>) -> Result<Self, Refusal> {
-        let earlier = context.history.newest_messages(trigger.channel, WAKE_MESSAGES - 1)?;
-        let mut recent: Vec<_> = earlier.into_iter().map(Arc::new).collect();
-        recent.push(Arc::clone(trigger));
-        let thread = match root {
-            Some(root) => Some(load_thread(context, trigger, root)?),
-            None => None,
-        };
-        Ok(Self { channel: trigger.channel, recent, thread })
-    }
-
-    fn fill(&self, wake: &mut Wake) {
-        wake.channel = Some(self.channel);
-        wake.recent.clone_from(&self.recent);
-        wake.thread.clone_from(&self.thread);
-    }
-}
-
-fn load_thread(context: &Context<'_>, trigger: &Arc<Message>, root: &Arc<Message>) -> Result<WakeThread, Refusal> {
-    let earlier = context.history.newest_replies(root.id, WAKE_MESSAGES - 1)?;
-    let mut replies: Vec<_> = earlier.into_iter().map(Arc::new).collect();
-    replies.push(Arc::clone(trigger));
-    let root = Arc::new(Message { reply_count: root.reply_count + 1, ..(**root).clone() });
-    Ok(WakeThread { root, replies })
-}
-
-fn message_notification(
+pub fn message_notification(
     context: &mut Context<'_>,
     member: &Member,
     message: &Message,

@@ -1,6 +1,6 @@
 //! Channels, who is in them, and how far each has read.
 
-use super::{Context, Decision, Outcome, short_text};
+use super::{Context, Decision, Outcome, short_text, windows};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
@@ -20,7 +20,9 @@ pub fn subscribe(context: &mut Context<'_>, actor: Actor, channel: ChannelId) ->
 
 pub fn typing(context: &mut Context<'_>, actor: Actor, channel: ChannelId, on: bool, color: Option<Color>) -> Outcome {
     access::room_to_speak(context.state, actor, channel)?;
-    Ok(Decision::new(Reply::Done, vec![Event::Typing { channel, member: actor.member, on, color }]))
+    let mut events = vec![Event::Typing { channel, member: actor.member, on, color }];
+    windows::typed(context, actor, channel, on, &mut events);
+    Ok(Decision::new(Reply::Done, events))
 }
 
 pub fn create(

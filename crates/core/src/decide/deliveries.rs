@@ -2,12 +2,13 @@
 //!
 //! Every step is a pure change of one [`Delivery`]; callers store it as [`Event::Saved`] beside what else they decide.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, attention, short_text};
+use super::{Context, Decision, Outcome, attention, brake, origin, sending, short_text, windows};
 use crate::command::Reply;
 use crate::delivery::{Delivery, DeliveryState};
-use crate::event::Event;
+use crate::event::{Event, WakeReason};
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
@@ -129,4 +130,124 @@ pub(super) fn notice(context: &mut Context<'_>, delivery: &Delivery, kind: &str)
 /// A changed delivery as an event.
 pub fn told(delivery: Delivery) -> Event {
     Event::Saved(Record::Delivery(delivery))
+}
+
+/// It is too late: its sender is told.
+pub(super) fn expire(context: &mut Context<'_>, delivery: &Delivery, why: &str, events: &mut Vec<Event>) {
+    let expired = end(context, delivery, DeliveryState::Expired, Some(why.to_owned()), None);
+    let notice = notice(context, &expired, "delivery_expired");
+    events.push(told(expired));
+    events.push(Event::Saved(notice.into()));
+}
+
+/// A task is handed to an agent: it is woken at once, for nothing is added to a task by saying more.
+pub(super) fn hand_task(
+    context: &mut Context<'_>,
+    actor: Actor,
+    agent: MemberId,
+    task: &Task,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    let began = task.message.unwrap_or(MessageId(task.id.0));
+    let room = task.channel.and_then(|channel| context.state.channel(channel));
+    let by_agent = room.filter(|_| context.state.is_agent(actor.member));
+    let origin = by_agent.map(|room| origin::of_deed(context, actor.member, room)).unwrap_or_default();
+    let fresh = windows::new_delivery(context, task.workspace, agent, actor.member, WakeReason::TaskAssigned);
+    let delivery = Delivery {
+        channel: task.channel,
+        messages: task.message.into_iter().collect(),
+        task: Some(task.id),
+        root: origin.root.unwrap_or(began),
+        depth: origin.depth,
+        why: None,
+        ..fresh
+    };
+    let step = brake::Step {
+        from: actor.member,
+        root: delivery.root,
+        depth: delivery.depth,
+        workspace: task.workspace,
+        channel: task.channel,
+    };
+    let limit = match context.state.is_agent(actor.member) {
+        true => brake::exceeded(context, &step, &[agent])?,
+        false => None,
+    };
+    if let Some(limit) = limit {
+        events.push(told(brake::stopped_by(limit, delivery)));
+        return Ok(());
+    }
+    if !brake::count(context, &step, &[agent], events)? {
+        events.push(told(windows::suppressed(delivery)));
+        return Ok(());
+    }
+    sending::send_task(context, &delivery, task, events);
+    Ok(())
+}
+
+/// What a task's way says of the wake it came with: begun is taken, done is answered, handed on is over.
+pub(super) fn task_moved(
+    context: &Context<'_>,
+    actor: Actor,
+    task: &Task,
+    had_it: Option<MemberId>,
+    events: &mut Vec<Event>,
+) {
+    if context.state.deliveries().is_empty() {
+        return;
+    }
+    let of = |agent: MemberId| {
+        let mut open = context.state.deliveries().of_agent(agent);
+        open.find(|delivery| delivery.task == Some(task.id) && delivery.run.is_none())
+    };
+    if let Some(delivery) = had_it.and_then(of) {
+        let why = Some("the task was taken away".to_owned());
+        events.push(told(end(context, delivery, DeliveryState::Cancelled, why, None)));
+    }
+    let own = task.assigned_to.filter(|assignee| *assignee == actor.member).and_then(of);
+    let Some(delivery) = own else { return };
+    match task.status {
+        TaskStatus::Review | TaskStatus::Done => {
+            events.push(told(end(context, delivery, DeliveryState::Answered, None, None)));
+        }
+        TaskStatus::InProgress if delivery.state != DeliveryState::Admitted => {
+            events.push(told(end(context, delivery, DeliveryState::Admitted, None, None)));
+        }
+        TaskStatus::InProgress | TaskStatus::Todo => {}
+    }
+}
+
+/// Wakes end when their agent leaves the channel, and when the channel takes no more messages.
+pub(super) fn end_with_their_place(context: &Context<'_>, mut decision: Decision) -> Decision {
+    let table = context.state.deliveries();
+    if table.is_empty() {
+        return decision;
+    }
+    let mut ended: BTreeMap<DeliveryId, Delivery> = BTreeMap::new();
+    let mut cancel = |which: &dyn Fn(&Delivery) -> bool, why: &str| {
+        for delivery in table.all().filter(|delivery| which(delivery)) {
+            let over = end(context, delivery, DeliveryState::Cancelled, Some(why.to_owned()), None);
+            ended.entry(delivery.id).or_insert(over);
+        }
+    };
+    for event in &decision.events {
+        match event {
+            Event::Left(left) => cancel(
+                &|delivery| delivery.agent == left.member && delivery.channel == Some(left.channel),
+                "the agent left the channel",
+            ),
+            Event::Saved(Record::Channel(channel)) if channel.archived => {
+                cancel(&|delivery| delivery.channel == Some(channel.id), "the channel was archived");
+            }
+            Event::Removed(Record::Channel(channel)) => {
+                cancel(&|delivery| delivery.channel == Some(channel.id), "the channel was removed");
+            }
+            Event::Saved(Record::Member(member)) if member.removed => {
+                cancel(&|delivery| delivery.agent == member.id, "the agent was removed");
+            }
+            _ => {}
+        }
+    }
+    decision.events.extend(ended.into_values().map(told));
+    decision
 }

@@ -64,5 +64,5 @@ pub fn answer(context: &mut Context<'_>, actor: Actor, answer: AnswerAsGuest) ->
         key: answer.key,
         ..Send::default()
     };
-    messages::post(context, Actor::new(answer.guest, door), room, send, false)
+    messages::post(context, Actor::new(answer.guest, door), room, send, messages::Voice::Silent)
 }

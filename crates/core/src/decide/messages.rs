@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Context, Decision, Outcome, attention, files, short_text};
+use super::origin::{self, Origin};
+use super::{Context, Decision, Outcome, attention, brake, deliveries, files, short_text, windows};
 use crate::command::{Reply, Send, Stage};
+use crate::delivery::{Delivery, DeliveryState};
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -23,11 +25,21 @@ const MAX_NESTING: usize = 100;
 
 pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     let room = access::room_to_speak(context.state, actor, send.channel)?;
-    post(context, actor, room, send, true)
+    post(context, actor, room, send, Voice::Braked)
 }
 
-/// Puts a permitted message into the room; `calls` when it may mention and wake.
-pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: Send, calls: bool) -> Outcome {
+/// How far a message reaches.
+pub(super) enum Voice {
+    /// It mentions nobody, wakes nobody and answers nothing.
+    Silent,
+    /// It mentions and wakes, and is held where agents have gone on for too long.
+    Braked,
+    /// People have let it pass; where it comes from was found out when it was held.
+    Released(Origin),
+}
+
+/// Puts a permitted message into the room.
+pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: Send, voice: Voice) -> Outcome {
     let key = match known_under_key(context, actor, &send)? {
         Some(known) if is_repeat(&known, &send) => {
             return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
@@ -41,6 +53,10 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     let root = thread_root(context, send.channel, send.thread)?;
     let file = attach(context, actor, send.channel, send.file)?;
     let linked = files::post_linked(context, actor, send.channel, &send.content)?;
+    let mut origin = origin::of_message(context, actor, room, send.delivery, root.as_deref())?;
+    if let Voice::Released(before) = &voice {
+        (origin.root, origin.depth) = (before.root, before.depth);
+    }
     let live = context.state.stream(actor.member, send.channel).filter(|_| send.stage == Stage::Final).cloned();
     let message = Arc::new(Message {
         id: live.as_ref().map_or_else(|| MessageId(context.new_id()), |live| live.message),
@@ -63,17 +79,29 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
         reactions: Vec::new(),
         deleted: false,
         key,
-        root: None,
-        depth: 0,
+        root: origin.root,
+        depth: origin.depth,
     });
+    if matches!(voice, Voice::Braked)
+        && let Some(limit) = brake::limit_of(context, room, &message, root.as_deref())?
+    {
+        let mut held = brake::hold(context, room, &message, limit, origin.answers.as_deref(), None)?;
+        held.events.extend(live.map(|stream| Event::StreamEnded { stream, said: false }));
+        return Ok(held);
+    }
     let mut events: Vec<_> = live.map(|stream| Event::StreamEnded { stream, said: true }).into_iter().collect();
     events.push(Event::MessageSent(Arc::clone(&message)));
     let told_before_reply = events.len();
     events.extend(file.into_iter().chain(linked).map(|file| Event::Saved(Record::File(file))));
-    if calls {
-        attention::draw(context, room, &message, root, &mut events)?;
+    if !matches!(voice, Voice::Silent) {
+        events.extend(origin.answers.map(|delivery| answered(context, &delivery, message.id)));
+        attention::draw(context, room, &message, root.as_deref(), &mut events)?;
     }
     Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(told_before_reply))
+}
+
+fn answered(context: &Context<'_>, delivery: &Delivery, reply: MessageId) -> Event {
+    deliveries::told(deliveries::end(context, delivery, DeliveryState::Answered, None, Some(reply)))
 }
 
 fn known_under_key(context: &Context<'_>, actor: Actor, send: &Send) -> Result<Option<Message>, Refusal> {
@@ -194,8 +222,24 @@ pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: Str
         edit_count: old.edit_count + 1,
         ..old
     });
-    let event = Event::MessageEdited { message: Arc::clone(&message), change, edit: Some(edit) };
-    Ok(Decision::new(Reply::Message(message), vec![event]))
+    let mut events = vec![Event::MessageEdited { message: Arc::clone(&message), change, edit: Some(edit) }];
+    if !context.state.deliveries().is_empty() {
+        let room = access::room_to_speak(context.state, actor, message.channel)?;
+        let root = thread_root(context, message.channel, message.thread)?;
+        windows::edited(context, room, &message, root.as_deref(), &mut events)?;
+    }
+    Ok(Decision::new(Reply::Message(message), events).reply_after(1))
+}
+
+/// A message that was there before it was finished gets its last text, and calls whom that text calls.
+pub(super) fn finish(context: &mut Context<'_>, actor: Actor, room: &Room, id: MessageId, content: String) -> Outcome {
+    let old = own_message(context, actor, id)?;
+    let change = next_change(context, actor, &old, ChangeKind::Edited)?;
+    let message = Arc::new(Message { content, updated_at: context.now, ..old });
+    let mut events = vec![Event::MessageEdited { message: Arc::clone(&message), change, edit: None }];
+    let root = thread_root(context, message.channel, message.thread)?;
+    attention::draw(context, room, &message, root.as_deref(), &mut events)?;
+    Ok(Decision::new(Reply::Message(message), events).reply_after(1))
 }
 
 pub fn delete(context: &mut Context<'_>, actor: Actor, id: MessageId) -> Outcome {
@@ -214,6 +258,9 @@ pub fn delete(context: &mut Context<'_>, actor: Actor, id: MessageId) -> Outcome
     // What it said before is gone with it.
     let edits = context.history.list::<Edit>(&Filter::scope(id.0).limit(usize::MAX))?;
     events.extend(edits.into_iter().map(|edit| Event::Removed(Record::Edit(edit))));
+    if let Some(room) = context.state.channel(message.channel) {
+        windows::deleted(context, room, &message, &mut events)?;
+    }
     Ok(Decision::new(Reply::Deleted(message), events))
 }
 

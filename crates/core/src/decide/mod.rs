@@ -6,6 +6,7 @@
 mod agents;
 mod approvals;
 mod attention;
+pub mod brake;
 mod calls;
 mod channels;
 pub mod deliveries;
@@ -17,14 +18,18 @@ mod inbox;
 mod invites;
 mod members;
 mod messages;
+mod origin;
 mod pools;
 mod routes;
 mod runs;
+mod sending;
 mod streams;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod windows;
 
+pub use attention::whom_it_wakes;
 pub use drafts::MAX_DRAFT_DELTA;
 pub use files::DRIVE;
 pub use invites::INVITE_LIFE;
@@ -40,7 +45,7 @@ use crate::lookup::Lookup;
 use crate::record::Record;
 use crate::refusal::Refusal;
 use crate::state::State;
-use crate::{Actor, Millis};
+use crate::{Actor, Millis, access};
 
 /// Everything a decision depends on besides actor and command. Time and ids are arguments.
 pub struct Context<'a> {
@@ -92,6 +97,7 @@ impl Decision {
 pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
     let actor = actor.resolve(context.state)?;
     let decision = decide_alone(context, actor, command)?;
+    let decision = deliveries::end_with_their_place(context, decision);
     let decision = streams::end_with_their_place(context.state, decision);
     Ok(runs::end_with_their_place(context.state, context.now, decision))
 }
@@ -187,7 +193,7 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::FailDelivery { delivery, why } => deliveries::fail(context, actor, delivery, &why),
         Command::JoinDelivery { delivery, run } => deliveries::join(context, actor, delivery, run),
         Command::CancelDelivery { delivery } => deliveries::cancel(context, actor, delivery),
-        Command::LetTimePass => approvals::let_time_pass(context, actor),
+        Command::LetTimePass => let_time_pass(context, actor),
         Command::OfferCall { callee, kind, sdp } => calls::offer(context, actor, callee, kind, sdp),
         Command::AnswerCall { call, sdp } => calls::answer(context, actor, call, sdp),
         Command::RelayIce { call, target, candidate } => calls::relay_ice(context, actor, call, target, candidate),
@@ -218,6 +224,15 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::AnswerRoute { route, said } => routes::answer(context, actor, route, said),
         Command::EndAttempt { route, client, end } => routes::end_attempt(context, actor, route, client, end),
     }
+}
+
+/// What was to happen by now happens.
+fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
+    access::hub(actor)?;
+    let mut events = Vec::new();
+    sending::let_time_pass(context, &mut events)?;
+    approvals::let_time_pass(context, &mut events)?;
+    Ok(Decision::new(Reply::Count(events.len() as u64), events))
 }
 
 /// A short text that must say something: trimmed, not empty, not longer than allowed, no control characters.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::messages::{self, check_content};
-use super::{Context, Decision, Outcome};
+use super::{Context, Decision, Outcome, windows};
 use crate::command::{Reply, Send, Stage};
 use crate::event::Event;
 use crate::ids::*;
@@ -29,6 +29,7 @@ pub fn grow(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     access::room_to_speak(context.state, actor, send.channel)?;
     check_content(&send.content, false)?;
     let before = context.state.stream(actor.member, send.channel).cloned();
+    let taken = windows::taken(context, actor.member, send.channel).filter(|_| before.is_none());
     let stream = match before {
         Some(stream) => Stream {
             content: send.content,
@@ -40,7 +41,8 @@ pub fn grow(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
         None => begin(context, actor, send)?,
     };
     let stream = Arc::new(stream);
-    Ok(Decision::new(Reply::Streamed(Arc::clone(&stream)), vec![Event::Streamed(stream)]))
+    let events = std::iter::once(Event::Streamed(Arc::clone(&stream))).chain(taken).collect();
+    Ok(Decision::new(Reply::Streamed(stream), events))
 }
 
 fn begin(context: &mut Context<'_>, actor: Actor, send: Send) -> Result<Stream, refusal::Refusal> {

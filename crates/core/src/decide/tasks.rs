@@ -1,8 +1,10 @@
 //! Tasks: made, assigned, claimed by the first who takes them, moved along.
 
-use super::{Context, Decision, Outcome, attention, short_text};
+use std::sync::Arc;
+
+use super::{Context, Decision, Outcome, attention, deliveries, short_text};
 use crate::command::{CreateTask, Reply, UpdateTask};
-use crate::event::{Event, WakeReason};
+use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
@@ -63,7 +65,9 @@ pub fn claim(context: &mut Context<'_>, actor: Actor, id: TaskId) -> Outcome {
     }
     let status = if old.status == TaskStatus::Todo { TaskStatus::InProgress } else { old.status };
     let task = Task { assigned_to: Some(actor.member), status, updated_at: context.now, ..old };
-    Ok(Decision::saved(Reply::Task(task.clone()), task))
+    let mut decision = Decision::saved(Reply::Task(task.clone()), task.clone());
+    deliveries::task_moved(context, actor, &task, None, &mut decision.events);
+    Ok(decision)
 }
 
 pub fn delete(context: &mut Context<'_>, actor: Actor, id: TaskId) -> Outcome {
@@ -72,7 +76,9 @@ pub fn delete(context: &mut Context<'_>, actor: Actor, id: TaskId) -> Outcome {
     if task.created_by != member.id && member.role < Role::Admin {
         return Err(refusal::ADMINS_ONLY);
     }
-    Ok(Decision::new(Reply::Done, vec![Event::Removed(task.into())]))
+    let mut events = vec![Event::Removed(task.clone().into())];
+    deliveries::task_moved(context, actor, &task, task.assigned_to, &mut events);
+    Ok(Decision::new(Reply::Done, events))
 }
 
 fn visible(context: &Context<'_>, actor: Actor, id: TaskId) -> Result<Task, Refusal> {
@@ -91,13 +97,21 @@ fn save(context: &mut Context<'_>, actor: Actor, task: Task, assigned_before: Op
             return Err(Refusal::bad_request("the assignee is not in the task's channel"));
         }
         if assignee.id != actor.member {
-            assign(context, &assignee, &task, &mut events);
+            assign(context, actor, &assignee, &task, &mut events)?;
         }
     }
+    let had_it = assigned_before.filter(|before| task.assigned_to != Some(*before));
+    deliveries::task_moved(context, actor, &task, had_it, &mut events);
     Ok(Decision::new(Reply::Task(task), events).reply_after(1))
 }
 
-fn assign(context: &mut Context<'_>, assignee: &Member, task: &Task, events: &mut Vec<Event>) {
+fn assign(
+    context: &mut Context<'_>,
+    actor: Actor,
+    assignee: &Arc<Member>,
+    task: &Task,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
     let title = "A task was assigned to you".to_owned();
     let notification = Notification {
         channel: task.channel,
@@ -107,12 +121,10 @@ fn assign(context: &mut Context<'_>, assignee: &Member, task: &Task, events: &mu
     };
     events.push(Event::Saved(notification.into()));
     events.push(Event::TaskAssigned { task: task.clone(), to: assignee.id });
-    if assignee.is_agent() {
-        attention::wake(context, assignee, WakeReason::TaskAssigned, events, |wake| {
-            wake.channel = task.channel;
-            wake.task = Some(task.clone());
-        });
+    if assignee.is_agent() && assignee.guest.is_none() {
+        return deliveries::hand_task(context, actor, assignee.id, task, events);
     }
+    Ok(())
 }
 
 fn description(text: String) -> Result<String, Refusal> {

@@ -3,10 +3,12 @@
 mod agents;
 mod approvals;
 mod attention;
+mod brake;
 mod calls;
 mod catalogue;
 mod channels;
 mod daemons;
+mod deliveries;
 mod direct;
 mod drafts;
 mod files;

@@ -66,6 +66,8 @@ impl Delivery {
 /// Why a delivery waits.
 pub const COLLECTING: &str = "collecting";
 pub const OFFLINE: &str = "offline";
+/// Its answer is there, and people have not let it pass yet.
+pub const HELD: &str = "held";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

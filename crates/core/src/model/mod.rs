@@ -272,6 +272,34 @@ pub struct Message {
 }
 
 impl Message {
+    /// A text that nobody has sent, to find out what it would do.
+    pub fn unsent(channel: ChannelId, sender: MemberId, content: String) -> Self {
+        Self {
+            id: MessageId::NONE,
+            channel,
+            seq: 0,
+            version: 0,
+            sender,
+            thread: None,
+            content,
+            content_type: ContentType::Text,
+            kind: String::new(),
+            file: None,
+            metadata: None,
+            door: Door::Rest,
+            created_at: 0,
+            updated_at: 0,
+            edited_at: None,
+            edit_count: 0,
+            reply_count: 0,
+            reactions: Vec::new(),
+            deleted: false,
+            key: None,
+            root: None,
+            depth: 0,
+        }
+    }
+
     /// The message at the beginning of what led to this one.
     pub fn root_id(&self) -> MessageId {
         self.root.unwrap_or(self.id)

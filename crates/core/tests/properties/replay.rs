@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::Command;
 use crate::domain::decide::Decision;
 use crate::domain::event::Event;
 use crate::domain::ids::*;
-use crate::domain::model::Presence;
+use crate::domain::model::{Door, Presence};
 use crate::domain::record::Record;
+use crate::domain::{Actor, Command};
 use crate::support::World;
 use crate::support::commands::{Dice, ROLLS};
 use crate::support::pool::Pool;
@@ -28,6 +28,9 @@ fn step(world: &mut World, rolls: [u16; ROLLS]) -> Option<Decision> {
         return None;
     }
     world.later(i64::from(pause % 3) * i64::from(minutes % 400) * 1000);
+    if matches!(command, Command::LetTimePass) {
+        return world.act(Actor::hub(Door::Rest), command).ok();
+    }
     for index in 0..pool.members.len() {
         let member = pool.members[(usize::from(first) + index) % pool.members.len()];
         let mut actor = pool.actor(world, member, &mut Dice::new([how; ROLLS]));
@@ -97,6 +100,24 @@ fn tells_presence_as_it_is(before: &World, after: &World, decision: &Decision) -
     Ok(())
 }
 
+/// What is open is known, has a time at which something happens to it, and is nobody's who is gone.
+fn loses_no_wake(world: &World) -> Checked {
+    let open = world.ledger.all_records().filter_map(|record| match record {
+        Record::Delivery(delivery) if delivery.is_open() => Some(delivery),
+        _ => None,
+    });
+    let mut count = 0;
+    for delivery in open {
+        count += 1;
+        prop_assert!(world.state.deliveries().get(delivery.id).is_some_and(|known| **known == *delivery));
+        prop_assert!(world.state.next_deadline().is_some_and(|at| at <= delivery.deadline()));
+        let inside = delivery.channel.is_none_or(|channel| world.state.membership(channel, delivery.agent).is_some());
+        prop_assert!(world.state.member(delivery.agent).is_some() && (inside || delivery.task.is_some()));
+    }
+    prop_assert_eq!(world.state.deliveries().len(), count);
+    Ok(())
+}
+
 fn counts_replies(world: &World) -> Checked {
     for root in world.ledger.all_messages() {
         let replies = world.ledger.all_messages().filter(|reply| reply.thread == Some(root.id) && !reply.deleted);
@@ -118,6 +139,7 @@ proptest! {
             follows_what_happened(&world)?;
             counts_without_gaps(&world)?;
             counts_replies(&world)?;
+            loses_no_wake(&world)?;
             tells_presence_as_it_is(&before, &world, &decision)?;
             if rolls[0] % 7 == 0 {
                 store_moved_reads(&mut world);

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::domain::command::*;
 use super::domain::decide::{Context, Decision, Outcome};
+use super::domain::delivery::{Cause, Delivery};
 use super::domain::event::{Event, Wake};
 use super::domain::ids::*;
+use super::domain::lookup::LookupExt;
 use super::domain::model::*;
 use super::domain::record::Record;
 use super::domain::{Actor, Millis, Refusal, State, decide};
@@ -102,6 +104,32 @@ impl World {
 
     pub fn later(&mut self, by: Millis) {
         self.now += by;
+    }
+
+    /// Time passes, and what was to happen by then happens.
+    #[track_caller]
+    pub fn time_passes(&mut self, by: Millis) -> Decision {
+        self.later(by);
+        self.done(Actor::hub(Door::Rest), Command::LetTimePass)
+    }
+
+    /// What this member says, once its window has ended: what was said and the wakes together.
+    #[track_caller]
+    pub fn woken_by(&mut self, who: impl Acts, command: Command) -> Decision {
+        let mut decision = self.done(who, command);
+        decision.events.extend(self.time_passes(1_000).events);
+        decision
+    }
+
+    /// A delivery as it is stored now.
+    #[track_caller]
+    pub fn delivery(&self, id: DeliveryId) -> Delivery {
+        self.ledger.get::<Delivery>(id).expect("a ledger").expect("a stored delivery")
+    }
+
+    #[track_caller]
+    pub fn cause(&self, id: MessageId) -> Cause {
+        self.ledger.get::<Cause>(id).expect("a ledger").expect("a stored cause")
     }
 
     // People, agents, connections.
@@ -311,6 +339,26 @@ pub fn notifications(decision: &Decision) -> Vec<&Notification> {
         }
     }
     notifications
+}
+
+pub fn deliveries(decision: &Decision) -> Vec<&Delivery> {
+    let mut deliveries = Vec::new();
+    for event in &decision.events {
+        if let Event::Saved(Record::Delivery(delivery)) = event {
+            deliveries.push(delivery);
+        }
+    }
+    deliveries
+}
+
+pub fn approvals(decision: &Decision) -> Vec<&Approval> {
+    let mut approvals = Vec::new();
+    for event in &decision.events {
+        if let Event::Saved(Record::Approval(approval)) = event {
+            approvals.push(approval);
+        }
+    }
+    approvals
 }
 
 /// The changes of presence that a decision tells, in order.

@@ -30,6 +30,7 @@ mod tests;
 mod validate;
 pub mod values;
 mod variables;
+mod wakes;
 
 pub use agents::Agent;
 pub use bot::Bot;
@@ -39,6 +40,7 @@ pub use nearest::nearest;
 pub use network::Network;
 pub use problem::{ConfigError, Problem};
 pub use secret::Secret;
+pub use wakes::Wakes;
 
 /// All settings, after layering and validation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,7 @@ pub struct Config {
     pub telegram: Telegram,
     pub engines: Engines,
     pub projects: BTreeMap<String, Project>,
+    pub wakes: Wakes,
     pub bot: Bot,
     pub agentd: Agentd,
     pub agents: BTreeMap<String, Agent>,

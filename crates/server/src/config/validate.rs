@@ -82,6 +82,8 @@ fn doors(check: &mut Check, config: &Config) {
     check.seconds("chopsticks.handshake_s", config.chopsticks.handshake_s, 1.0);
     check.seconds("chopsticks.stale_s", config.chopsticks.stale_s, 1.0);
     check.seconds("chopsticks.reconnect_grace_s", config.chopsticks.reconnect_grace_s, 0.0);
+    check.seconds("wakes.expire_s", config.wakes.expire_s, 0.1);
+    check.seconds("wakes.nearby_s", config.wakes.nearby_s, 0.0);
     if config.chopsticks.idle_release_s != 0.0 {
         check.seconds("chopsticks.idle_release_s", config.chopsticks.idle_release_s, 1.0);
     }

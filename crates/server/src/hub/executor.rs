@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use folkmoot_core::decide::is_given_up;
 use folkmoot_core::event::Event;
 use folkmoot_core::ids::IdSource;
-use folkmoot_core::model::{Door, Stream, TokenPurpose};
+use folkmoot_core::model::{Approval, ApprovalKind, ApprovalStatus, Door, Stream, TokenPurpose};
 use folkmoot_core::record::Record;
 use folkmoot_core::refusal::{self, Refusal};
 use folkmoot_core::{Actor, Command, Context, Decision, Millis, Reply, State, decide};
@@ -26,7 +26,7 @@ const READS_PAUSE: Duration = Duration::from_secs(10);
 const STREAMS_PAUSE: Duration = Duration::from_secs(1);
 /// After this long without a job, put-off work of the store is done.
 const IDLE_AFTER: Duration = Duration::from_millis(300);
-/// What is to happen at its time is looked at no more often than this, also when it cannot be stored.
+/// What is to happen at its time happens then; when it could not be stored it is tried again at this pace.
 const TIME_PAUSE: Duration = Duration::from_secs(1);
 const CATCH_UP_ROWS: usize = 500;
 /// When it is never quiet, put-off work is done all the same once this much has gathered, but no faster than this.
@@ -47,7 +47,8 @@ pub struct Executor {
     presence_told_at: Instant,
     reads_stored_at: Instant,
     streams_looked_at: Instant,
-    time_passed_at: Instant,
+    /// When time passed and nothing came of it.
+    time_failed_at: Option<Instant>,
     /// Changes whose indexing was put off.
     put_off: usize,
     caught_up_at: Instant,
@@ -87,7 +88,7 @@ impl Executor {
             presence_told_at: now,
             reads_stored_at: now,
             streams_looked_at: now,
-            time_passed_at: now,
+            time_failed_at: None,
             // There may be messages from before the start that the index has not seen.
             put_off: 1,
             caught_up_at: now,
@@ -159,6 +160,12 @@ impl Executor {
                         Work::EndStreams => {
                             decided.extend(batch.end_streams(|state, stream| is_given_up(state, stream, now)));
                         }
+                        Work::LetTimePass => {
+                            let one = batch.decided(job.actor, Command::LetTimePass, job.respond, None);
+                            let something = one.outcome.as_ref().is_ok_and(|decision| !decision.events.is_empty());
+                            self.time_failed_at = (!something).then(Instant::now);
+                            decided.push(one);
+                        }
                         Work::Watch(watcher) => self.watchers.push(watcher),
                         work => decided.extend(batch.decide(job.actor, work, job.respond, &mut self.fanout)),
                     }
@@ -184,6 +191,7 @@ impl Executor {
     /// Nothing of the batch was stored: whoever wanted to store something is refused, and the state goes back.
     fn undo(&mut self, decided: &mut [Decided], error: &StoreError) {
         self.metrics.storage_failures.inc();
+        self.time_failed_at = Some(Instant::now());
         tracing::error!(%error, "could not store a batch; its commands are refused");
         match self.store.directory() {
             Ok(directory) => self.state.write().replace_stored(State::load(directory.records, directory.heads)),
@@ -267,6 +275,10 @@ impl Executor {
             Event::Woken(_) => {
                 self.metrics.wakes.inc();
             }
+            Event::Saved(Record::Delivery(delivery)) => self.metrics.delivery(delivery.state),
+            Event::Saved(Record::Approval(approval)) if is_new_brake(approval) => {
+                self.metrics.held.inc();
+            }
             Event::Joined(membership) => self.fanout.subscribe_member(membership.member, membership.channel),
             _ => {}
         }
@@ -336,7 +348,7 @@ impl Executor {
         let due = self.state.read().next_deadline().map(|at| {
             let in_ms = at.saturating_sub((self.clock)()).max(0);
             let due = Instant::now() + Duration::from_millis(in_ms.unsigned_abs());
-            due.max(self.time_passed_at + TIME_PAUSE)
+            self.time_failed_at.map_or(due, |failed| due.max(failed + TIME_PAUSE))
         });
         let catch_up = (self.put_off > 0).then(|| Instant::now() + IDLE_AFTER);
         [presence, reads, streams, due, catch_up].into_iter().flatten().min()
@@ -359,9 +371,8 @@ impl Executor {
             self.mailbox.put(Job { actor, work: Work::EndStreams, respond: Respond::Nobody });
         }
         let due = state.read().next_deadline().is_some_and(|at| at <= (self.clock)());
-        if due && self.time_passed_at.elapsed() >= TIME_PAUSE {
-            self.time_passed_at = Instant::now();
-            let work = Work::Decide(Box::new(Command::LetTimePass));
+        if due && self.time_failed_at.is_none_or(|failed| failed.elapsed() >= TIME_PAUSE) {
+            let work = Work::LetTimePass;
             self.mailbox.put(Job { actor: Actor::hub(Door::Rest), work, respond: Respond::Nobody });
         }
         if self.catch_up_is_due() {
@@ -428,6 +439,10 @@ impl Executor {
     }
 }
 
+fn is_new_brake(approval: &Approval) -> bool {
+    approval.kind == ApprovalKind::Brake && approval.status == ApprovalStatus::Pending
+}
+
 fn commit(transaction: Box<dyn Transaction + '_>, metrics: &Metrics) -> Result<(), StoreError> {
     let began = Instant::now();
     let committed = transaction.commit();
@@ -476,7 +491,7 @@ impl Batch<'_, '_> {
                 let actor = Actor { connection: None, ..actor };
                 return Some(Decided { actor, respond, attach: None, outcome });
             }
-            Work::CatchUp | Work::EndStreams | Work::Stop | Work::Watch(_) => return None,
+            Work::CatchUp | Work::EndStreams | Work::LetTimePass | Work::Stop | Work::Watch(_) => return None,
         };
         Some(self.decided(actor, command, respond, attach))
     }

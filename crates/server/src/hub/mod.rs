@@ -47,6 +47,8 @@ pub enum Work {
     Watch(Watcher),
     /// Finishes the live messages that their senders have given up.
     EndStreams,
+    /// What was to happen by now happens.
+    LetTimePass,
     /// Takes everything said so far into the search index, then answers.
     CatchUp,
     /// Says goodbye to every connection and ends the thread.

@@ -71,6 +71,7 @@ const PATH_PARTS: &[(&str, &str)] = &[
         (name = "agent experience", description = "an agent's inbox, drafts, items, and reviews"),
         (name = "approvals", description = "questions that people decide"),
         (name = "runs", description = "agents at work in channels"),
+        (name = "deliveries", description = "wakes of agents and what came of them"),
         (name = "files", description = "uploads and downloads"),
         (name = "calls", description = "the record of calls"),
         (name = "webhooks", description = "addresses for other programs"),

@@ -40,6 +40,8 @@ pub struct MessageBody {
     /// An object of at most 16,384 bytes, given back as it is.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Box<RawValue>>,
+    /// The wake this answers (agents).
+    delivery_id: Option<String>,
 }
 
 /// Send a message. It is on disk when the answer comes.
@@ -64,6 +66,7 @@ pub async fn send(
         file: given(body.file_id, FileId::parse),
         metadata: body.metadata,
         key: idempotency_key(&headers)?,
+        delivery: given(body.delivery_id, DeliveryId::parse),
         ..Send::default()
     };
     let Reply::Sent { message, repeated } = caller.execute(Command::Send(send)).await? else {

@@ -45,6 +45,7 @@ mod terminal;
 mod webhooks;
 mod workspaces;
 
+mod deliveries;
 mod describe;
 mod page;
 
@@ -175,6 +176,13 @@ fn agent_experience() -> OpenApiRouter<App> {
         .routes(routes!(runs::of_workspace))
         .routes(routes!(runs::stop))
         .routes(routes!(runs::put_diff, runs::diff))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::get))
+        .routes(routes!(deliveries::cancel))
+        .routes(routes!(deliveries::pass))
+        .routes(routes!(deliveries::fail))
+        .routes(routes!(deliveries::join))
+        .routes(routes!(deliveries::preview))
 }
 
 fn things() -> OpenApiRouter<App> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{changed, name, open_questions, own_run, put, readable, resume_text, sessions, shortened};
 use crate::command::Reply;
 use crate::decide::messages::{MAX_CONTENT_CHARS, next_change};
-use crate::decide::{Context, Decision, Outcome, attention, deliveries};
+use crate::decide::{Context, Decision, Outcome, attention, brake, deliveries};
 use crate::delivery::{Delivery, DeliveryState};
 use crate::event::Event;
 use crate::ids::MessageId;
@@ -17,6 +17,8 @@ use crate::state::State;
 use crate::{Actor, access};
 
 const MAX_ERROR_CHARS: usize = 4000;
+/// What stands where an answer will be that people have not let pass yet.
+const HELD_TEXT: &str = "held until people let it pass";
 
 pub fn complete(context: &mut Context<'_>, actor: Actor, complete: CompleteRun) -> Outcome {
     let run = own_run(context, actor, complete.run)?;
@@ -55,7 +57,10 @@ fn end(context: &mut Context<'_>, actor: Actor, mut run: Run, answer: Option<Str
     run.answer = answer.filter(|_| shown != text);
     let mut events = Vec::new();
     let message = message_to_change(context, actor, &run)?;
-    let message = message.map(|message| Arc::new(Message { content: shown, updated_at: context.now, ..message }));
+    let message = message.map(|message| Message { content: shown, updated_at: context.now, ..message });
+    let held = hold(context, &run, message.as_ref())?;
+    let shown = |message| if held.is_some() { Message { content: HELD_TEXT.to_owned(), ..message } } else { message };
+    let message = message.map(shown).map(Arc::new);
     if let Some(message) = &message {
         let change = next_change(context, actor, message, ChangeKind::Edited)?;
         events.push(Event::MessageEdited { message: Arc::clone(message), change, edit: None });
@@ -72,16 +77,43 @@ fn end(context: &mut Context<'_>, actor: Actor, mut run: Run, answer: Option<Str
         }));
     }
     sessions::follow(context, &run, &mut events)?;
-    end_deliveries(context, &run, message.as_ref().map(|message| message.id), &mut events);
-    if let (Some(message), RunState::Completed) = (&message, run.state) {
-        let room = context.state.channel(run.channel);
-        let root = context.history.message(run.thread)?.filter(|root| root.id != message.id).map(Arc::new);
-        if let Some(room) = room {
-            attention::draw(context, room, message, root, &mut events)?;
+    match held {
+        // Its wakes are answered when people let the answer pass.
+        Some(held) => events.extend(held.events),
+        None => {
+            end_deliveries(context, &run, message.as_ref().map(|message| message.id), &mut events);
+            call(context, &run, message.as_deref(), &mut events)?;
         }
     }
     let reply = Reply::Run { run: Arc::new(run), known: false };
     Ok(Decision::new(reply, events).reply_after(told_before_reply))
+}
+
+/// Keeps the answer back where agents have gone on among themselves for too long.
+fn hold(context: &mut Context<'_>, run: &Run, message: Option<&Message>) -> Result<Option<Decision>, Refusal> {
+    let (Some(message), RunState::Completed, Some(room)) = (message, run.state, context.state.channel(run.channel))
+    else {
+        return Ok(None);
+    };
+    let root = context.history.message(run.thread)?.filter(|root| root.id != message.id);
+    let Some(limit) = brake::limit_of(context, room, message, root.as_ref())? else { return Ok(None) };
+    let answers = context.state.deliveries().get(run.delivery).cloned();
+    brake::hold(context, room, message, limit, answers.as_deref(), Some(message.id)).map(Some)
+}
+
+/// Only the final text mentions and wakes.
+fn call(
+    context: &mut Context<'_>,
+    run: &Run,
+    message: Option<&Message>,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    let (Some(message), RunState::Completed, Some(room)) = (message, run.state, context.state.channel(run.channel))
+    else {
+        return Ok(());
+    };
+    let root = context.history.message(run.thread)?.filter(|root| root.id != message.id);
+    attention::draw(context, room, message, root.as_ref(), events)
 }
 
 /// All wakes that went into the run end as it did; who asked in vain is told.

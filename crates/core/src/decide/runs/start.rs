@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{name, put, sessions, shortened};
 use crate::command::{Reply, Send};
-use crate::decide::messages::{self, MAX_CONTENT_CHARS};
+use crate::decide::messages::{self, MAX_CONTENT_CHARS, Voice};
 use crate::decide::{Context, Decision, Outcome, deliveries, short_text};
 use crate::delivery::Delivery;
 use crate::event::Event;
@@ -31,7 +31,7 @@ pub fn start(context: &mut Context<'_>, actor: Actor, start: StartRun) -> Outcom
     let trigger = trigger(context, &delivery)?;
     let thread = delivery.thread.or(trigger);
     let text = start.text.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| NOTHING_YET.to_owned());
-    let said = show(context, actor, channel, thread, id, shortened(text, MAX_CONTENT_CHARS), &delivery)?;
+    let said = show(context, actor, channel, thread, id, shortened(text, MAX_CONTENT_CHARS), delivery.id)?;
     let Reply::Sent { message, .. } = &said.reply else { return Err(refusal::INVALID_DATA) };
     let run = Run {
         id,
@@ -106,17 +106,11 @@ fn show(
     thread: Option<MessageId>,
     run: RunId,
     content: String,
-    delivery: &Delivery,
+    delivery: DeliveryId,
 ) -> Outcome {
     let room = access::room_to_speak(context.state, actor, channel)?;
     let metadata = serde_json::value::to_raw_value(&serde_json::json!({ "run_id": run })).ok();
-    let send = Send { channel, content, content_type: ContentType::Markdown, thread, metadata, ..Send::default() };
-    let mut said = messages::post(context, actor, room, send, false)?;
-    for event in &mut said.events {
-        if let Event::MessageSent(message) = event {
-            let depth = delivery.depth.saturating_add(1);
-            *message = Arc::new(Message { root: Some(delivery.root), depth, ..(**message).clone() });
-        }
-    }
-    Ok(said)
+    let (content_type, delivery) = (ContentType::Markdown, Some(delivery));
+    let send = Send { channel, content, content_type, thread, metadata, delivery, ..Send::default() };
+    messages::post(context, actor, room, send, Voice::Silent)
 }

@@ -14,9 +14,11 @@ const GIVEN_ELSEWHERE: &[&str] = &[
 const TESTS: &[&str] = &[
     include_str!("agents.rs"),
     include_str!("approvals.rs"),
+    include_str!("brake.rs"),
     include_str!("calls.rs"),
     include_str!("channels.rs"),
     include_str!("daemons.rs"),
+    include_str!("deliveries.rs"),
     include_str!("direct.rs"),
     include_str!("drafts.rs"),
     include_str!("files.rs"),

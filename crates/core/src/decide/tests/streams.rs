@@ -117,7 +117,7 @@ fn only_the_final_text_mentions_and_wakes() {
     let Room { mut world, alice, bot, general } = room();
     let decision = world.done(alice, partial(general, "hey @bot"));
     assert!(wakes(&decision).is_empty() && notifications(&decision).is_empty());
-    let decision = world.done(alice, last(general, "hey @bot!"));
+    let decision = world.woken_by(alice, last(general, "hey @bot!"));
     assert_eq!(wakes(&decision).iter().map(|wake| wake.agent).collect::<Vec<_>>(), [bot]);
 }
 

@@ -45,20 +45,20 @@ fn task(world: &World, assigned_to: Option<MemberId>, channel: Option<ChannelId>
 #[test]
 fn a_mention_wakes_the_agent() {
     let Room { mut world, alice, codebot, general } = room();
-    let decision = world.done(alice, say(general, "Hey @codebot, can you review this PR?"));
+    let decision = world.woken_by(alice, say(general, "Hey @codebot, can you review this PR?"));
     assert_eq!(reasons(&decision), [(codebot, WakeReason::Mention)]);
     let wake = wakes(&decision)[0];
     assert_eq!((wake.agent_name.as_str(), wake.channel), ("codebot", Some(general)));
     assert_eq!(wake.through, None);
     assert!(wake.thread.is_none() && wake.task.is_none());
-    assert!(wakes(&world.done(alice, say(general, "codebot sleeps"))).is_empty());
+    assert!(wakes(&world.woken_by(alice, say(general, "codebot sleeps"))).is_empty());
 }
 
 #[test]
 fn a_direct_message_wakes_the_agent() {
     let Room { mut world, alice, codebot, .. } = room();
     let dm = world.direct(&[alice, codebot]);
-    assert_eq!(reasons(&world.done(alice, say(dm, "are you there?"))), [(codebot, WakeReason::Dm)]);
+    assert_eq!(reasons(&world.woken_by(alice, say(dm, "are you there?"))), [(codebot, WakeReason::Dm)]);
 }
 
 #[test]
@@ -66,14 +66,14 @@ fn a_reply_in_the_agents_thread_wakes_it_with_the_thread() {
     let Room { mut world, alice, codebot, general } = room();
     let root = world.say(codebot, general, "I changed three files");
     world.reply(alice, &root, "which?");
-    let decision = world.done(alice, reply(&root, "and why?"));
+    let decision = world.woken_by(alice, reply(&root, "and why?"));
     assert_eq!(reasons(&decision), [(codebot, WakeReason::ThreadReply)]);
     let thread = wakes(&decision)[0].thread.as_ref().unwrap();
     assert_eq!((thread.root.id, thread.root.reply_count), (root.id, 2));
     let replies: Vec<_> = thread.replies.iter().map(|reply| reply.content.as_str()).collect();
     assert_eq!(replies, ["which?", "and why?"]);
     let other = world.say(alice, general, "my own thread");
-    assert!(wakes(&world.done(alice, reply(&other, "talking to myself"))).is_empty());
+    assert!(wakes(&world.woken_by(alice, reply(&other, "talking to myself"))).is_empty());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_wake_bundles_the_20_newest_messages_oldest_first_and_ends_with_the_trigger(
     }
     let last = world.say(alice, general, "m25");
     world.done(alice, Command::DeleteMessage { message: last.id });
-    let decision = world.done(alice, say(general, "@codebot sum up"));
+    let decision = world.woken_by(alice, say(general, "@codebot sum up"));
     let bundled: Vec<_> = wakes(&decision)[0].recent.iter().map(|message| message.content.clone()).collect();
     let mut expected: Vec<_> = (6..=24).map(|number| format!("m{number}")).collect();
     expected.push("@codebot sum up".to_owned());
@@ -122,11 +122,11 @@ fn a_wake_bundles_the_20_newest_messages_oldest_first_and_ends_with_the_trigger(
 #[test]
 fn nobody_wakes_himself() {
     let Room { mut world, alice, codebot, general } = room();
-    assert!(wakes(&world.done(codebot, say(general, "I am @codebot"))).is_empty());
+    assert!(wakes(&world.woken_by(codebot, say(general, "I am @codebot"))).is_empty());
     let dm = world.direct(&[alice, codebot]);
-    assert!(wakes(&world.done(codebot, say(dm, "hello"))).is_empty());
+    assert!(wakes(&world.woken_by(codebot, say(dm, "hello"))).is_empty());
     let mine = world.say(codebot, general, "mine");
-    assert!(wakes(&world.done(codebot, reply(&mine, "still mine"))).is_empty());
+    assert!(wakes(&world.woken_by(codebot, reply(&mine, "still mine"))).is_empty());
     let own = task(&world, Some(codebot), None);
     assert!(wakes(&world.done(codebot, Command::CreateTask(own))).is_empty());
 }
@@ -136,7 +136,7 @@ fn one_message_wakes_an_agent_once_for_the_strongest_reason() {
     let Room { mut world, alice, codebot, .. } = room();
     let dm = world.direct(&[alice, codebot]);
     let root = world.say(codebot, dm, "done");
-    let decision = world.done(alice, reply(&root, "@codebot @CodeBot thanks"));
+    let decision = world.woken_by(alice, reply(&root, "@codebot @CodeBot thanks"));
     assert_eq!(reasons(&decision), [(codebot, WakeReason::Mention)]);
     assert_eq!(notifications(&decision).len(), 1);
     assert!(wakes(&decision)[0].thread.is_some(), "the thread is bundled whatever the reason");
@@ -148,15 +148,15 @@ fn a_mention_wakes_only_agents_that_are_in_the_channel() {
     let other = world.agent("other");
     world.connect(other);
     let back = world.private("back", &[alice]);
-    assert!(world.done(alice, say(back, "@codebot @other secret")).events.len() == 1);
-    assert_eq!(reasons(&world.done(alice, say(general, "@codebot @other"))), [(codebot, WakeReason::Mention)]);
+    assert!(world.woken_by(alice, say(back, "@codebot @other secret")).events.len() == 1);
+    assert_eq!(reasons(&world.woken_by(alice, say(general, "@codebot @other"))), [(codebot, WakeReason::Mention)]);
 }
 
 #[test]
 fn people_are_notified_and_not_woken() {
     let Room { mut world, alice, codebot, general } = room();
     world.connect(alice);
-    let decision = world.done(codebot, say(general, "@alice done"));
+    let decision = world.woken_by(codebot, say(general, "@alice done"));
     assert!(wakes(&decision).is_empty());
     assert_eq!(notifications(&decision).len(), 1);
 }
@@ -167,7 +167,7 @@ fn an_agent_wakes_another_agent() {
     let reviewer = world.agent("reviewer");
     world.connect(reviewer);
     world.done(alice, Command::AddToChannel { channel: general, member: reviewer });
-    assert_eq!(reasons(&world.done(codebot, say(general, "@reviewer please"))), [(reviewer, WakeReason::Mention)]);
+    assert_eq!(reasons(&world.woken_by(codebot, say(general, "@reviewer please"))), [(reviewer, WakeReason::Mention)]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn an_offline_agent_finds_it_in_its_inbox_instead() {
     let Room { mut world, alice, codebot, general } = room();
     let connection = world.state.connections_of(codebot)[0];
     world.disconnect(codebot, connection);
-    let decision = world.done(alice, say(general, "@codebot later"));
+    let decision = world.woken_by(alice, say(general, "@codebot later"));
     assert!(wakes(&decision).is_empty());
     assert_eq!(notifications(&decision).len(), 1);
 }
@@ -183,10 +183,10 @@ fn an_offline_agent_finds_it_in_its_inbox_instead() {
 #[test]
 fn awake_and_sleeping_agents_are_woken_and_a_sleeping_one_is_online_then() {
     let Room { mut world, alice, codebot, general } = room();
-    let awake = world.done(alice, say(general, "@codebot awake?"));
+    let awake = world.woken_by(alice, say(general, "@codebot awake?"));
     assert_eq!((wakes(&awake).len(), presences(&awake)), (1, vec![]));
     world.done(codebot, Command::Sleep);
-    let asleep = world.done(alice, say(general, "@codebot asleep?"));
+    let asleep = world.woken_by(alice, say(general, "@codebot asleep?"));
     assert_eq!((wakes(&asleep).len(), presences(&asleep)), (1, vec![(codebot, Presence::Online)]));
     assert_eq!(world.presence(codebot), Presence::Online);
 }
@@ -195,9 +195,9 @@ fn awake_and_sleeping_agents_are_woken_and_a_sleeping_one_is_online_then() {
 fn a_preference_for_quiet_holds_for_wakes_too() {
     let Room { mut world, alice, codebot, general } = room();
     world.done(codebot, Command::SetNotifyPreference { channel: general, notify: NotifyPreference::None });
-    assert!(wakes(&world.done(alice, say(general, "@codebot"))).is_empty());
+    assert!(wakes(&world.woken_by(alice, say(general, "@codebot"))).is_empty());
     world.done(codebot, Command::SetNotifyPreference { channel: general, notify: NotifyPreference::All });
-    assert_eq!(wakes(&world.done(alice, say(general, "@codebot"))).len(), 1);
+    assert_eq!(wakes(&world.woken_by(alice, say(general, "@codebot"))).len(), 1);
 }
 
 #[test]
@@ -207,12 +207,12 @@ fn a_carried_agent_is_woken_through_its_daemons_connection() {
     let codebot = world.agent("codebot");
     let general = world.channel("general", &[alice, codebot]);
     let daemon = world.daemon(alice, &[codebot]);
-    let decision = world.done(alice, say(general, "@codebot"));
+    let decision = world.woken_by(alice, say(general, "@codebot"));
     let wake = decision.events.iter().find(|event| matches!(event, Event::Woken(_))).unwrap();
     assert_eq!(wake.audience(&world.state), Audience::Connection(daemon));
     assert_eq!(wakes(&decision)[0].agent_name, "codebot");
     world.disconnect(alice, daemon);
-    assert!(wakes(&world.done(alice, say(general, "@codebot"))).is_empty());
+    assert!(wakes(&world.woken_by(alice, say(general, "@codebot"))).is_empty());
 }
 
 #[test]
@@ -237,6 +237,6 @@ fn registering_another_workspaces_agent_diverts_no_wake() {
     let (_, stranger) = world.register("stranger");
     let connection = world.connect(stranger);
     world.done(Actor::connected(stranger, Door::Lark, connection), register_daemon(&[codebot]));
-    let decision = world.done(alice, say(general, "@codebot still mine?"));
+    let decision = world.woken_by(alice, say(general, "@codebot still mine?"));
     assert_eq!(wakes(&decision)[0].through, None);
 }

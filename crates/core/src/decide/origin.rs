@@ -1,0 +1,100 @@
+//! Where a message comes from: which wake it answers, and the root and depth it inherits.
+//!
+//! What people say begins something new. What an agent says comes from the wake it answers; else from what it replies to in
+//! a thread; else from what somebody else said in the channel just before; else it begins something new as well.
+
+use std::sync::Arc;
+
+use super::{Context, deliveries};
+use crate::delivery::Delivery;
+use crate::ids::*;
+use crate::model::Message;
+use crate::refusal::Refusal;
+use crate::state::Room;
+use crate::{Actor, Millis};
+
+#[derive(Default)]
+pub struct Origin {
+    /// None is the message itself.
+    pub root: Option<MessageId>,
+    pub depth: u32,
+    /// The open wake that is answered.
+    pub answers: Option<Arc<Delivery>>,
+}
+
+impl Origin {
+    fn after(root: MessageId, depth: u32) -> Self {
+        Self { root: Some(root), depth: depth.saturating_add(1), answers: None }
+    }
+}
+
+pub fn of_message(
+    context: &Context<'_>,
+    actor: Actor,
+    room: &Room,
+    named: Option<DeliveryId>,
+    thread: Option<&Message>,
+) -> Result<Origin, Refusal> {
+    if !context.state.is_agent(actor.member) {
+        return Ok(Origin::default());
+    }
+    let channel = room.channel.id;
+    let answers = match named {
+        Some(id) => Some(own_here(context, actor, channel, id)?),
+        None => oldest_open(context, actor.member, channel, thread.map(|root| root.id)).cloned(),
+    };
+    if let Some(delivery) = answers {
+        let origin = Origin::after(delivery.root, delivery.depth);
+        return Ok(Origin { answers: Some(delivery), ..origin });
+    }
+    Ok(thread_or_nearby(context, actor.member, room, thread))
+}
+
+/// What an agent does in a channel without saying anything, such as handing out a task.
+pub fn of_deed(context: &Context<'_>, agent: MemberId, room: &Room) -> Origin {
+    match oldest_open(context, agent, room.channel.id, None) {
+        Some(delivery) => Origin::after(delivery.root, delivery.depth),
+        None => thread_or_nearby(context, agent, room, None),
+    }
+}
+
+fn thread_or_nearby(context: &Context<'_>, agent: MemberId, room: &Room, thread: Option<&Message>) -> Origin {
+    if let Some(message) = thread {
+        // An agent that goes on in its own thread does not get away from where that came from.
+        let own = message.sender == agent && message.root.is_none();
+        return if own { Origin::default() } else { Origin::after(message.root_id(), message.depth) };
+    }
+    let since: Millis = context.now - context.state.wake_rules().nearby;
+    match room.talk.heard_by(agent).filter(|heard| heard.at >= since) {
+        Some(heard) => Origin::after(heard.root, heard.depth),
+        None => Origin::default(),
+    }
+}
+
+fn own_here(context: &Context<'_>, actor: Actor, channel: ChannelId, id: DeliveryId) -> Result<Arc<Delivery>, Refusal> {
+    let delivery = deliveries::own_open(context, actor, id)?;
+    if delivery.channel != Some(channel) {
+        return Err(Refusal::bad_request("this wake belongs to another channel"));
+    }
+    Ok(delivery)
+}
+
+/// What a message without a word on it answers. A run answers its own wakes.
+fn oldest_open<'a>(
+    context: &Context<'a>,
+    agent: MemberId,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+) -> Option<&'a Arc<Delivery>> {
+    let below = |delivery: &Delivery| thread.is_some_and(|root| delivery.messages.contains(&root));
+    let fits = |delivery: &&Arc<Delivery>| {
+        delivery.channel == Some(channel) && delivery.run.is_none() && (delivery.thread == thread || below(delivery))
+    };
+    context.state.deliveries().of_agent(agent).find(fits)
+}
+
+/// The wake an agent seems to be working on in a channel: the oldest it was sent.
+pub fn being_worked_on<'a>(context: &Context<'a>, agent: MemberId, channel: ChannelId) -> Option<&'a Arc<Delivery>> {
+    let mut sent = context.state.deliveries().of_agent(agent).filter(|delivery| !delivery.is_collecting());
+    sent.find(|delivery| delivery.channel == Some(channel) && delivery.run.is_none())
+}

@@ -1,0 +1,195 @@
+//! Sending wakes: when a window ends, when an agent comes back, and when it is too late.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Context, attention, deliveries};
+use crate::delivery::{Delivery, DeliveryState, HELD, OFFLINE};
+use crate::event::{Event, Wake, WakeReason, WakeThread};
+use crate::ids::*;
+use crate::lookup::LookupExt;
+use crate::model::*;
+use crate::refusal::Refusal;
+
+/// How many messages a wake bundles, the one that woke included.
+const WAKE_MESSAGES: usize = 20;
+/// How many windows end at a time; the rest follows at once, in another commit.
+const AT_ONCE: usize = 200;
+
+/// Windows that have ended are sent; wakes nobody took up in their time expire.
+pub fn let_time_pass(context: &mut Context<'_>, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    let due: Vec<_> = context.state.deliveries().due(context.now).take(AT_ONCE).cloned().collect();
+    let mut bundles = Bundles::default();
+    for delivery in due {
+        if delivery.expires_at > context.now {
+            send(context, &delivery, None, &mut bundles, events)?;
+        } else if delivery.run.is_some() {
+            // What is being worked on ends with the work.
+            let expires_at = context.now + context.state.wake_rules().life.max(1_000);
+            events.push(deliveries::told(Delivery { expires_at, ..(*delivery).clone() }));
+        } else {
+            deliveries::expire(context, &delivery, "nobody took it up in time", events);
+        }
+    }
+    Ok(())
+}
+
+/// Sends a wake to wherever its agent can be reached, or notes that it cannot.
+pub fn send(
+    context: &Context<'_>,
+    delivery: &Delivery,
+    through: Option<ConnectionId>,
+    bundles: &mut Bundles,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    let Some(agent) = context.state.member(delivery.agent) else {
+        let why = Some("the agent was removed".to_owned());
+        events.push(deliveries::told(deliveries::end(context, delivery, DeliveryState::Cancelled, why, None)));
+        return Ok(());
+    };
+    if through.is_none() && !context.state.is_reachable(agent.id) {
+        let (state, why) = (DeliveryState::Queued, Some(OFFLINE.to_owned()));
+        events.push(deliveries::told(Delivery { state, why, updated_at: context.now, ..delivery.clone() }));
+        return Ok(());
+    }
+    // One that was taken stays taken when it is sent again.
+    let state = if delivery.state == DeliveryState::Queued { DeliveryState::Leased } else { delivery.state };
+    let sent = Delivery { state, why: None, updated_at: context.now, ..delivery.clone() };
+    if sent.state != delivery.state || sent.messages != delivery.messages || delivery.why.is_some() {
+        events.push(deliveries::told(sent.clone()));
+    }
+    let bundle = bundles.load(context, &sent)?;
+    let task = match sent.task {
+        Some(task) => context.history.get::<Task>(task)?,
+        None => None,
+    };
+    attention::wake(context, agent, sent.reason, through, events, |wake| {
+        wake.channel = sent.channel;
+        bundle.fill(wake);
+        wake.task = task;
+        wake.delivery = Some(Arc::new(sent.clone()));
+    });
+    Ok(())
+}
+
+/// A task goes out at once, with itself in it.
+pub fn send_task(context: &Context<'_>, delivery: &Delivery, task: &Task, events: &mut Vec<Event>) {
+    let Some(agent) = context.state.member(delivery.agent) else { return };
+    let reachable = context.state.is_reachable(agent.id);
+    let sent = Delivery {
+        state: if reachable { DeliveryState::Leased } else { DeliveryState::Queued },
+        why: (!reachable).then(|| OFFLINE.to_owned()),
+        ..delivery.clone()
+    };
+    events.push(deliveries::told(sent.clone()));
+    attention::wake(context, agent, sent.reason, None, events, |wake| {
+        wake.channel = task.channel;
+        wake.task = Some(task.clone());
+        wake.delivery = Some(Arc::new(sent));
+    });
+}
+
+/// An agent is back: what waited for it is sent, one wake per thread, and what it had been sent before is sent again.
+/// `connection` is where it is now; what went there already is not repeated.
+pub fn send_what_waited(
+    context: &Context<'_>,
+    agent: MemberId,
+    connection: ConnectionId,
+    through: Option<ConnectionId>,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    let table = context.state.deliveries();
+    let missed =
+        |delivery: &&Arc<Delivery>| !delivery.is_collecting() && table.sent_to(delivery.id) != Some(connection);
+    let missed: Vec<_> = table.of_agent(agent).filter(missed).cloned().collect();
+    let mut bundles = Bundles::default();
+    for delivery in collapsed(context, missed, events) {
+        send(context, &delivery, through, &mut bundles, events)?;
+    }
+    Ok(())
+}
+
+/// Of what was never sent, the oldest of each thread takes over what the others speak of.
+fn collapsed(context: &Context<'_>, missed: Vec<Arc<Delivery>>, events: &mut Vec<Event>) -> Vec<Delivery> {
+    let mut kept: Vec<Delivery> = Vec::new();
+    for delivery in missed {
+        let waits = delivery.state == DeliveryState::Queued && delivery.task.is_none();
+        let oldest = kept.iter_mut().find(|oldest| {
+            waits
+                && oldest.state == DeliveryState::Queued
+                && oldest.task.is_none()
+                && (oldest.channel, oldest.thread) == (delivery.channel, delivery.thread)
+        });
+        match oldest {
+            Some(oldest) => {
+                oldest.messages.extend(delivery.messages.iter().copied());
+                oldest.messages.sort_unstable();
+                oldest.messages.dedup();
+                let why = Some(format!("joined {}", oldest.id));
+                events.push(deliveries::told(deliveries::end(context, &delivery, DeliveryState::Cancelled, why, None)));
+            }
+            None => kept.push((*delivery).clone()),
+        }
+    }
+    kept
+}
+
+/// The context of wakes; those of one message share it.
+#[derive(Default)]
+pub struct Bundles(HashMap<(ChannelId, Option<MessageId>, MessageId), Arc<Bundle>>);
+
+#[derive(Default)]
+struct Bundle {
+    recent: Vec<Arc<Message>>,
+    thread: Option<WakeThread>,
+}
+
+impl Bundle {
+    fn fill(&self, wake: &mut Wake) {
+        wake.recent.clone_from(&self.recent);
+        wake.thread.clone_from(&self.thread);
+    }
+}
+
+impl Bundles {
+    fn load(&mut self, context: &Context<'_>, delivery: &Delivery) -> Result<Arc<Bundle>, Refusal> {
+        let (Some(channel), Some(last)) = (delivery.channel, delivery.messages.last()) else {
+            return Ok(Arc::default());
+        };
+        if delivery.reason == WakeReason::TaskAssigned {
+            // The document: channel info.
+            return Ok(Arc::default());
+        }
+        let key = (channel, delivery.thread, *last);
+        if let Some(known) = self.0.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let bundle = Arc::new(load(context, channel, delivery.thread, *last)?);
+        self.0.insert(key, Arc::clone(&bundle));
+        Ok(bundle)
+    }
+}
+
+/// The messages up to the last one that woke, and the thread it stands in: a reader who answers the last one answers that.
+fn load(
+    context: &Context<'_>,
+    channel: ChannelId,
+    thread: Option<MessageId>,
+    last: MessageId,
+) -> Result<Bundle, Refusal> {
+    let seq = context.history.message(last)?.map_or(u64::MAX, |message| message.seq);
+    let recent = context.history.messages_up_to(channel, seq, WAKE_MESSAGES)?;
+    let root = match thread {
+        Some(root) => context.history.message(root)?,
+        None => None,
+    };
+    let thread = match root {
+        Some(root) => {
+            let replies = context.history.newest_replies(root.id, WAKE_MESSAGES)?;
+            let replies = replies.into_iter().filter(|reply| reply.seq <= seq).map(Arc::new).collect();
+            Some(WakeThread { root: Arc::new(root), replies })
+        }
+        None => None,
+    };
+    Ok(Bundle { recent: recent.into_iter().map(Arc::new).collect(), thread })
+}
