@@ -10,6 +10,7 @@ use crate::door::{Ask, Poll, Protocol, Replayed, Session, Step, Ticket, View};
 use crate::look::{Look, Seen, Sight};
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::decide::is_given_up;
+use folkmoot_core::delivery::WakeRules;
 use folkmoot_core::event::{Audience, Event};
 use folkmoot_core::ids::*;
 use folkmoot_core::lookup::LookupExt;
@@ -21,6 +22,8 @@ pub struct Hall {
     pub world: World,
     seats: Vec<Seat>,
     nonces: IdSource,
+    /// Wakes wait for more, and everybody hears what becomes of them; otherwise both are left out.
+    with_windows: bool,
 }
 
 /// One connection and what its client has heard and not yet looked at.
@@ -47,7 +50,15 @@ pub const MAX_REPLAY: usize = 10;
 
 impl Hall {
     pub fn new(world: World) -> Self {
-        Self { world, seats: Vec::new(), nonces: IdSource::new(11) }
+        let mut hall = Self { world, seats: Vec::new(), nonces: IdSource::new(11), with_windows: false };
+        let at_once = WakeRules { quiet: 0, quiet_elsewhere: 0, ..WakeRules::default() };
+        hall.world.state.set_wake_rules(at_once);
+        hall
+    }
+
+    pub fn with_windows(&mut self) {
+        self.with_windows = true;
+        self.world.state.set_wake_rules(WakeRules::default());
     }
 
     // What clients do.
@@ -135,6 +146,15 @@ impl Hall {
         }
         self.world.now = end;
         self.end_streams();
+        self.let_time_pass();
+    }
+
+    /// What was to happen by now happens.
+    fn let_time_pass(&mut self) {
+        if self.world.state.next_deadline().is_some_and(|at| at <= self.world.now) {
+            let decision = self.world.done(Actor::hub(Door::Rest), Command::LetTimePass);
+            self.tell_all(&decision.events);
+        }
     }
 
     /// What the hub does with live messages that nobody will finish.
@@ -154,6 +174,7 @@ impl Hall {
     pub fn elsewhere(&mut self, member: MemberId, command: Command) {
         let decision = self.world.done(Actor::new(member, Door::Rest), command);
         self.tell_all(&decision.events);
+        self.let_time_pass();
     }
 
     pub fn is_open(&self, name: &str) -> bool {
@@ -187,7 +208,8 @@ impl Hall {
             Door::Lark => envelope(text, self.world.now),
             _ => object(text),
         };
-        if self.seats[index].is_open {
+        let left_out = !self.with_windows && frame["type"] == "delivery.update";
+        if self.seats[index].is_open && !left_out {
             self.seats[index].heard.push_back(Heard::Frame(frame));
         }
     }
@@ -230,6 +252,7 @@ impl Hall {
             Ask::Do { command, on_behalf } => {
                 let outcome = self.world.act(Actor { on_behalf, ..actor }, *command);
                 self.publish(index, outcome, ticket);
+                self.let_time_pass();
             }
             Ask::Unsubscribe { channel } => {
                 self.seats[index].subscribed.remove(&channel);

@@ -8,6 +8,7 @@
 //! S alice: {"type": …}        the next thing it hears; also PING, CLOSE 1008 reason, NOTHING
 //! T: +30s                     time passes
 //! DO alice: task codebot …    something that comes in through another door
+//! WINDOWS                     wakes wait for more, and what becomes of them is heard; otherwise they come at once
 //! FORGET                      nobody cares for what was heard so far
 //! ```
 //! Frames may have more fields than are written down. `"*"` stands for any value, `null` for none, and `"$name"` for a
@@ -95,6 +96,7 @@ impl Player {
             ["T"] | ["T:"] => self.hall.later(duration(rest)),
             ["DO", name] => self.elsewhere(name, rest),
             ["FORGET"] => self.hall.forget(),
+            ["WINDOWS"] => self.hall.with_windows(),
             _ => self.fail(&format!("what is `{line}`?")),
         }
     }
