@@ -272,7 +272,11 @@ fn release(
         .map_err(|_| Refusal::conflict("the agent can no longer speak in the channel"))?;
     let open = held.delivery_id.filter(|id| context.state.deliveries().get(*id).is_some());
     let released = match held.message_id {
-        Some(id) => messages::finish(context, actor, room, id, held.text)?,
+        Some(id) => {
+            let finished = messages::finish(context, actor, room, id, held.text)?;
+            events.extend(open.into_iter().flat_map(|delivery| answered(context, delivery, id)));
+            finished
+        }
         None => {
             let send = Send {
                 channel: held.channel_id,
@@ -298,6 +302,17 @@ fn release(
     }
     events.push(Event::Saved(cause.into()));
     Ok(())
+}
+
+/// What a run that waited for this answers with it.
+fn answered(context: &Context<'_>, delivery: DeliveryId, reply: MessageId) -> Vec<Event> {
+    let Some(delivery) = context.state.deliveries().get(delivery) else { return Vec::new() };
+    let all = match delivery.run {
+        Some(run) => deliveries::of_run(context, delivery.agent, run),
+        None => vec![delivery.clone()],
+    };
+    let end = |delivery: &Delivery| deliveries::end(context, delivery, DeliveryState::Answered, None, Some(reply));
+    all.iter().map(|delivery| deliveries::told(end(delivery))).collect()
 }
 
 /// The wake of an agent that another one handed work to beyond the limits.

@@ -8,6 +8,8 @@ use reqwest::Url;
 use super::network::{Network, parse_listen};
 use super::{Bot, Config, Engine, Problem, nearest};
 
+const A_YEAR: f64 = 365.0 * 86_400.0;
+
 /// Every value that cannot work, with its key.
 pub fn problems(config: &Config) -> Vec<(String, Problem)> {
     let mut check = Check::default();
@@ -82,7 +84,7 @@ fn doors(check: &mut Check, config: &Config) {
     check.seconds("chopsticks.handshake_s", config.chopsticks.handshake_s, 1.0);
     check.seconds("chopsticks.stale_s", config.chopsticks.stale_s, 1.0);
     check.seconds("chopsticks.reconnect_grace_s", config.chopsticks.reconnect_grace_s, 0.0);
-    check.seconds("wakes.expire_s", config.wakes.expire_s, 0.1);
+    check.seconds_up_to("wakes.expire_s", config.wakes.expire_s, 0.1, A_YEAR);
     check.seconds("wakes.nearby_s", config.wakes.nearby_s, 0.0);
     if config.chopsticks.idle_release_s != 0.0 {
         check.seconds("chopsticks.idle_release_s", config.chopsticks.idle_release_s, 1.0);
@@ -268,8 +270,12 @@ impl Check {
     }
 
     fn seconds(&mut self, path: &str, value: f64, least: f64) {
-        if !(least..=86_400.0).contains(&value) {
-            let sentence = format!("`{path}` is {value}; it must be between {least} and 86400 seconds");
+        self.seconds_up_to(path, value, least, 86_400.0);
+    }
+
+    fn seconds_up_to(&mut self, path: &str, value: f64, least: f64, most: f64) {
+        if !(least..=most).contains(&value) {
+            let sentence = format!("`{path}` is {value}; it must be between {least} and {most} seconds");
             self.add(path, Problem::new(sentence));
         }
     }

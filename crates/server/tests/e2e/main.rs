@@ -15,6 +15,11 @@ mod chopsticks_sessions;
 
 mod bot_hub;
 
+mod deliveries_absence;
+mod deliveries_bars;
+mod deliveries_brake;
+mod deliveries_states;
+
 mod lark_agents;
 mod lark_approvals;
 mod lark_bad_input;
