@@ -4,6 +4,8 @@
 //! thread: how many turns agents took without a person between them, which also stops those that need no wake to answer each
 //! other. A text beyond a limit is not posted. It becomes a question to the people of the channel, with the text in it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::messages::Voice;
@@ -274,7 +276,10 @@ fn release(
     let released = match held.message_id {
         Some(id) => {
             let finished = messages::finish(context, actor, room, id, held.text)?;
-            events.extend(open.into_iter().flat_map(|delivery| answered(context, delivery, id)));
+            for delivery in open.map(|delivery| answered_by_it(context, delivery)).unwrap_or_default() {
+                let answered = deliveries::end(context, &delivery, DeliveryState::Answered, None, Some(id));
+                events.push(deliveries::told(answered));
+            }
             finished
         }
         None => {
@@ -304,15 +309,13 @@ fn release(
     Ok(())
 }
 
-/// What a run that waited for this answers with it.
-fn answered(context: &Context<'_>, delivery: DeliveryId, reply: MessageId) -> Vec<Event> {
+/// The wakes that a held text answers: one, or all that its run took.
+fn answered_by_it(context: &Context<'_>, delivery: DeliveryId) -> Vec<Arc<Delivery>> {
     let Some(delivery) = context.state.deliveries().get(delivery) else { return Vec::new() };
-    let all = match delivery.run {
+    match delivery.run {
         Some(run) => deliveries::of_run(context, delivery.agent, run),
-        None => vec![delivery.clone()],
-    };
-    let end = |delivery: &Delivery| deliveries::end(context, delivery, DeliveryState::Answered, None, Some(reply));
-    all.iter().map(|delivery| deliveries::told(end(delivery))).collect()
+        None => vec![Arc::clone(delivery)],
+    }
 }
 
 /// The wake of an agent that another one handed work to beyond the limits.

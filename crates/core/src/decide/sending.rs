@@ -99,8 +99,10 @@ pub fn send_what_waited(
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
     let table = context.state.deliveries();
-    let missed =
-        |delivery: &&Arc<Delivery>| !delivery.is_collecting() && table.sent_to(delivery.id) != Some(connection);
+    let is_held = |delivery: &Delivery| delivery.why.as_deref() == Some(HELD);
+    let missed = |delivery: &&Arc<Delivery>| {
+        !delivery.is_collecting() && !is_held(delivery) && table.sent_to(delivery.id) != Some(connection)
+    };
     let missed: Vec<_> = table.of_agent(agent).filter(missed).cloned().collect();
     let mut bundles = Bundles::default();
     for delivery in collapsed(context, missed, events) {
