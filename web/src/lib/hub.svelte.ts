@@ -71,6 +71,7 @@ class Hub {
         // Another tab renewed the token.
         this.session = other;
         api.useToken(other.token);
+        this.socket.renew(other.token);
       } else this.signIn(other);
     });
     setInterval(() => this.session && !this.ended && void this.renew(), RENEW_CHECK_MS);

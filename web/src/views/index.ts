@@ -2,6 +2,8 @@
 import type { Component } from 'svelte';
 import { hub } from '../lib/hub.svelte';
 import { watch } from '../lib/live.svelte';
+// The view that nearly everybody sees first comes with the page itself.
+import Channel from './Channel.svelte';
 
 export interface View {
   id: string;
@@ -23,7 +25,7 @@ export const views: View[] = [
   { id: 'signin', path: '/signin', title: 'Sign in', open: true, load: () => import('./SignIn.svelte') },
   { id: 'setup', path: '/setup', title: 'First run', open: true, load: () => import('./Setup.svelte') },
   { id: 'join', path: '/join/:code', title: 'Join', open: true, load: () => import('./Join.svelte') },
-  { id: 'channel', path: '/c/:channel/:message?', title: 'Channel', load: () => import('./Channel.svelte') },
+  { id: 'channel', path: '/c/:channel/:message?', title: 'Channel', load: () => Promise.resolve({ default: Channel }) },
   { id: 'needs', path: '/needs-you', title: 'Needs you', load: () => import('./NeedsYou.svelte') },
   { id: 'search', path: '/search', title: 'Search', load: () => import('./Search.svelte') },
   { id: 'approval', path: '/approval/:id', title: 'Approval', load: () => import('./Approval.svelte') },
