@@ -10,6 +10,7 @@ use crate::ids::*;
 use crate::model::*;
 use crate::record::{Change, ChangeKind, Kind, Record};
 use crate::route::Route;
+use crate::run::Session;
 use crate::state::State;
 
 #[derive(Clone, Debug)]
@@ -122,6 +123,8 @@ pub struct Wake {
     pub task: Option<Task>,
     /// What came of it is kept under this; none for a wake by hand.
     pub delivery: Option<Arc<Delivery>>,
+    /// What the agent continues the thread with.
+    pub session: Option<Session>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -206,6 +206,11 @@ pub struct Session {
     pub updated_at: Millis,
 }
 
+/// Whose thread it is: the agent that worked in it last.
+pub fn worker_of(sessions: &[Session]) -> Option<MemberId> {
+    sessions.iter().max_by_key(|session| (session.updated_at, session.id)).map(|session| session.agent)
+}
+
 /// JSON that nobody in the hub looks into, kept as its text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]

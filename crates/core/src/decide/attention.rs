@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use super::Context;
 use super::windows::{self, Wanted};
+use super::{Context, runs};
 use crate::event::{Event, Wake, WakeReason};
 use crate::ids::*;
 use crate::mention::{mentioned_names, spoken_names};
@@ -28,7 +28,8 @@ pub fn draw(
     root: Option<&Message>,
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
-    let wanted = wanted_by(context.state, room, message, root);
+    let worker = worker_in(context, message, root)?;
+    let wanted = wanted_by(context.state, room, message, root, worker);
     for (member, reason) in &wanted {
         let notification = message_notification(context, member, message, *reason);
         events.push(Event::Saved(Record::Notification(notification)));
@@ -43,21 +44,41 @@ pub fn whom_it_wakes(
     channel: ChannelId,
     content: String,
     root: Option<&Message>,
+    worker: Option<MemberId>,
 ) -> Result<Vec<Wanted>, Refusal> {
     let room = access::room_to_speak(state, actor, channel)?;
     if root.is_some_and(|root| root.channel != channel) {
         return Err(refusal::MESSAGE_NOT_FOUND);
     }
     let message = Message::unsent(channel, actor.member, content);
-    let wanted = wanted_by(state, room, &message, root);
+    let wanted = wanted_by(state, room, &message, root, worker);
     let mut called = windows::callable(state, &message, &wanted);
     let most = state.wake_rules().mentions as usize;
     called.truncate(if most == 0 { usize::MAX } else { most });
     Ok(called)
 }
 
-/// The members a message wants, each with the strongest reason; only members of its channel ever are.
-pub fn wanted_by(state: &State, room: &Room, message: &Message, root: Option<&Message>) -> Vec<Wanted> {
+/// The agent whose thread a person replies in. Agents speak to each other by name only.
+pub fn worker_in(
+    context: &Context<'_>,
+    message: &Message,
+    root: Option<&Message>,
+) -> Result<Option<MemberId>, Refusal> {
+    match root {
+        Some(root) if !context.state.is_agent(message.sender) => runs::worker_in(context, root.id),
+        _ => Ok(None),
+    }
+}
+
+/// The members a message wants, each with the strongest reason; only members of its channel ever are. `worker` is the
+/// agent whose thread it stands in.
+pub fn wanted_by(
+    state: &State,
+    room: &Room,
+    message: &Message,
+    root: Option<&Message>,
+    worker: Option<MemberId>,
+) -> Vec<Wanted> {
     let mut wanted: Vec<(MemberId, WakeReason)> = Vec::new();
     let mut want = |id: MemberId, reason: WakeReason| {
         if id != message.sender && !wanted.iter().any(|(known, _)| *known == id) {
@@ -79,6 +100,12 @@ pub fn wanted_by(state: &State, room: &Room, message: &Message, root: Option<&Me
     }
     if let Some(root) = root {
         want(root.sender, WakeReason::ThreadReply);
+    }
+    // Whoever names an agent in a thread speaks to that one.
+    let names_an_agent = wanted.iter().any(|(id, reason)| *reason == WakeReason::Mention && state.is_agent(*id));
+    let is_wanted = |id: MemberId| id == message.sender || wanted.iter().any(|(known, _)| *known == id);
+    if let Some(worker) = worker.filter(|worker| !names_an_agent && !is_wanted(*worker)) {
+        wanted.push((worker, WakeReason::ThreadReply));
     }
     let in_channel = |(id, reason): (MemberId, WakeReason)| {
         let membership = room.members.get(&id)?;
@@ -121,6 +148,7 @@ pub fn wake(
         thread: None,
         task: None,
         delivery: None,
+        session: None,
     };
     fill(&mut wake);
     events.push(Event::Woken(Arc::new(wake)));

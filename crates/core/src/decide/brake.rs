@@ -151,7 +151,7 @@ pub fn limit_of(
             return Ok(Some(Limit::Row));
         }
     }
-    let wanted = attention::wanted_by(context.state, room, message, root);
+    let wanted = attention::wanted_by(context.state, room, message, root, None);
     let called: Vec<_> = callable(context.state, message, &wanted).iter().map(|(agent, _)| agent.id).collect();
     exceeded(context, &step, &called)
 }

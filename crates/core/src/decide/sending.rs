@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Context, attention, deliveries};
+use super::{Context, attention, deliveries, runs};
 use crate::delivery::{Delivery, DeliveryState, HELD, OFFLINE};
 use crate::event::{Event, Wake, WakeReason, WakeThread};
 use crate::ids::*;
@@ -63,11 +63,13 @@ pub fn send(
         Some(task) => context.history.get::<Task>(task)?,
         None => None,
     };
+    let session = runs::of_wake(context, &sent)?;
     attention::wake(context, agent, sent.reason, through, events, |wake| {
         wake.channel = sent.channel;
         bundle.fill(wake);
         wake.task = task;
         wake.delivery = Some(Arc::new(sent.clone()));
+        wake.session = session;
     });
     Ok(())
 }

@@ -225,7 +225,8 @@ pub fn edited(
     if touched.is_empty() {
         return Ok(());
     }
-    let wanted = attention::wanted_by(context.state, room, message, root);
+    let worker = attention::worker_in(context, message, root)?;
+    let wanted = attention::wanted_by(context.state, room, message, root, worker);
     let mut called = callable(context.state, message, &wanted);
     for delivery in &touched {
         let still = called.iter().any(|(agent, _)| agent.id == delivery.agent);
@@ -257,7 +258,8 @@ fn wanted_otherwise(
 ) -> Result<bool, Refusal> {
     for id in delivery.messages.iter().filter(|id| **id != except) {
         let Some(message) = context.history.message(*id)?.filter(|message| !message.deleted) else { continue };
-        let wanted = attention::wanted_by(context.state, room, &message, root);
+        let worker = attention::worker_in(context, &message, root)?;
+        let wanted = attention::wanted_by(context.state, room, &message, root, worker);
         if wanted.iter().any(|(member, _)| member.id == delivery.agent) {
             return Ok(true);
         }

@@ -3,8 +3,10 @@
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::delivery::{Delivery, DeliveryState};
 use folkmoot_core::ids::*;
+use folkmoot_core::lookup::LookupExt;
 use folkmoot_core::model::{Member, Presence};
 use folkmoot_core::record::Filter;
+use folkmoot_core::run::{Session, worker_of};
 use folkmoot_core::{Millis, State, access, decide, refusal};
 use folkmoot_doors::lark::objects::DeliveryObject;
 use serde::{Deserialize, Serialize};
@@ -149,8 +151,16 @@ pub async fn preview(caller: Caller, Path(channel): Path<ChannelId>, Body(body):
         }
         None => None,
     };
+    let sessions = match &root {
+        Some(root) => {
+            let filter = Filter::scope(root.id.0);
+            caller.read(move |reader| reader.list::<Session>(&filter)).await?
+        }
+        None => Vec::new(),
+    };
     caller.look(|state, actor| {
-        let wanted = decide::whom_it_wakes(state, actor, channel, body.content, root.as_ref())?;
+        let worker = worker_of(&sessions);
+        let wanted = decide::whom_it_wakes(state, actor, channel, body.content, root.as_ref(), worker)?;
         let wakes = wanted.iter().map(|(agent, reason)| Woken {
             agent_id: agent.id,
             name: &agent.name,

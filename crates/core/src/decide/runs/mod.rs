@@ -23,6 +23,7 @@ use crate::run::*;
 use crate::{Actor, access};
 
 pub use ending::end_with_their_place;
+pub use sessions::{of_wake, worker_in};
 
 /// More changed files than this are not listed; the diff has them all.
 const MAX_CHANGES: usize = 1000;

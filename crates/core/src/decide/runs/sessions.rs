@@ -3,6 +3,7 @@
 use super::{changed, name, own_open_run, put as put_event, resume_text};
 use crate::command::Reply;
 use crate::decide::{Context, Decision, Outcome};
+use crate::delivery::Delivery;
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -13,6 +14,20 @@ use crate::{Actor, access};
 
 pub fn find(context: &Context<'_>, agent: MemberId, thread: MessageId) -> Result<Option<Session>, Refusal> {
     Ok(context.history.first(&Filter::owner(agent).named(thread.to_string()).limit(1))?)
+}
+
+/// The agent that worked in a thread last: whoever replies there speaks to it.
+pub fn worker_in(context: &Context<'_>, thread: MessageId) -> Result<Option<MemberId>, Refusal> {
+    Ok(worker_of(&context.history.list::<Session>(&Filter::scope(thread.0))?))
+}
+
+/// What a wake hands out of the thread it is about; a run that is under way has its thread already.
+pub fn of_wake(context: &Context<'_>, delivery: &Delivery) -> Result<Option<Session>, Refusal> {
+    let below = delivery.messages.first().copied().filter(|_| delivery.run.is_some());
+    match delivery.thread.or(below) {
+        Some(thread) => Ok(find(context, delivery.agent, thread)?.filter(|session| session.engine.is_some())),
+        None => Ok(None),
+    }
 }
 
 /// The engine has told its name for the thread.
@@ -48,7 +63,7 @@ pub fn follow(context: &mut Context<'_>, run: &Run, events: &mut Vec<Event>) -> 
     let same_engine = known.engine.as_ref() == Some(&run.engine);
     let kept = known.resume.clone().filter(|_| same_engine);
     let session = Session { engine: Some(run.engine.clone()), resume: run.resume.clone().or(kept), ..known };
-    if before.as_ref() != Some(&session) {
+    if before.as_ref() != Some(&session) || run.news == RunNews::Started {
         events.push(put_event(Session { updated_at: context.now, ..session }));
     }
     Ok(())

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::support::World;
 use super::support::world::{new_file, notifications};
+use super::support::{self, World};
 use crate::command::{Command, Reply, RequestApproval};
 use crate::delivery::{Delivery, DeliveryState};
 use crate::event::{Audience, Event, WakeReason};
@@ -348,7 +348,9 @@ fn every_wake_that_went_into_a_run_ends_with_it() {
     let second = wake(&mut scene.world, scene.codebot, &more, Some(scene.asked.id));
     scene.world.done(scene.codebot, Command::JoinDelivery { delivery: second, run });
     scene.world.done(scene.codebot, complete(run, RunEnd::Completed, "both done"));
-    assert!(scene.world.state.deliveries().is_empty());
+    assert_eq!(scene.world.state.deliveries().of_run(scene.codebot, run).count(), 0);
+    let ended = all::<Delivery>(&scene.world).into_iter().filter(|it| it.state == DeliveryState::Answered).count();
+    assert_eq!(ended, 2);
 }
 
 #[test]
@@ -452,6 +454,59 @@ fn sessions_are_an_agents_own_in_channels_it_is_in() {
     }
     let nowhere = Command::Run(RunCommand::PutSession(PutSession { thread: MessageId(7), ..place }));
     assert_eq!(scene.world.refused(scene.codebot, nowhere), refusal::MESSAGE_NOT_FOUND);
+}
+
+/// What waits for an agent that this message was to wake, and why.
+fn wakes_of(decision: &Decision) -> Vec<(MemberId, WakeReason)> {
+    let opened = |event: &Event| match event {
+        Event::Saved(Record::Delivery(delivery)) if delivery.is_open() => Some((delivery.agent, delivery.reason)),
+        _ => None,
+    };
+    decision.events.iter().filter_map(opened).collect()
+}
+
+/// Windows end.
+fn pause(world: &mut World) {
+    world.later(10_000);
+    world.done(Actor::hub(Door::Rest), Command::LetTimePass);
+}
+
+#[test]
+fn a_reply_of_a_person_in_the_thread_of_a_run_wakes_the_agent_that_worked_there_last() {
+    let mut scene = scene();
+    let helper = scene.world.agent("helper");
+    scene.world.done(scene.alice, Command::AddToChannel { channel: scene.general, member: helper });
+    let run = scene.at_work();
+    scene.world.done(scene.codebot, complete(run, RunEnd::Completed, "fixed"));
+    let asked = scene.asked.clone();
+    let reply = |text: &str| support::world::reply(&asked, text);
+    let woken = wakes_of(&scene.world.done(scene.bob, reply("and the other one?")));
+    assert_eq!(woken, [(scene.codebot, WakeReason::ThreadReply)]);
+    pause(&mut scene.world);
+    let woken = wakes_of(&scene.world.done(scene.bob, reply("@helper what do you say?")));
+    assert!(woken.contains(&(helper, WakeReason::Mention)), "{woken:?}");
+    assert!(!woken.contains(&(scene.codebot, WakeReason::ThreadReply)), "who names an agent speaks to that one");
+    pause(&mut scene.world);
+    assert_eq!(wakes_of(&scene.world.done(helper, reply("nothing"))), [], "agents wake each other by name");
+    let delivery = wake(&mut scene.world, helper, &asked, Some(asked.id));
+    pause(&mut scene.world);
+    scene.world.done(helper, start(delivery));
+    let woken = wakes_of(&scene.world.done(scene.alice, reply("go on")));
+    assert_eq!(woken, [(helper, WakeReason::ThreadReply)], "the last one who worked there");
+}
+
+#[test]
+fn a_wake_in_a_thread_hands_out_what_the_agent_continues_it_with() {
+    let mut scene = scene();
+    let run = scene.at_work();
+    scene.world.done(scene.codebot, resume(run, "abc"));
+    scene.world.done(scene.codebot, complete(run, RunEnd::Completed, "fixed"));
+    scene.world.reply(scene.bob, &scene.asked.clone(), "and the other one?");
+    scene.world.later(5_000);
+    let decision = scene.world.done(Actor::hub(Door::Rest), Command::LetTimePass);
+    let [wake] = support::world::wakes(&decision)[..] else { panic!("{decision:?}") };
+    let session = wake.session.as_ref().expect("a session");
+    assert_eq!((session.engine.as_deref(), session.resume.as_deref()), (Some("script"), Some("abc")));
 }
 
 #[test]

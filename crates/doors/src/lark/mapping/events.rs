@@ -296,6 +296,9 @@ fn woken(wake: &Wake, view: View<'_>) -> String {
     if let Some(delivery) = &wake.delivery {
         data["context"]["delivery"] = delivery_context(delivery);
     }
+    if let Some(session) = &wake.session {
+        data["context"]["session"] = runs::session_context(session);
+    }
     frame("agent.wake", data, view)
 }
 

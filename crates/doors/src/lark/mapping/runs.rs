@@ -124,6 +124,17 @@ pub fn acted(action: &RunAction, view: View<'_>) -> String {
     frame("run.action", data, view)
 }
 
+/// What a wake hands out of the thread it is about.
+pub fn session_context(session: &Session) -> Value {
+    let mut context = json!({ "engine": session.engine });
+    for (name, value) in [("model", &session.model), ("resume", &session.resume)] {
+        if let Some(value) = value {
+            context[name] = json!(value);
+        }
+    }
+    context
+}
+
 /// An edit that has no position: it is not told again to those who were away, only what came of it is.
 pub fn progressed(message: &Message, view: View<'_>) -> String {
     let mut data = serde_json::to_value(MessageFrame::new(message, message.seq, view.state)).unwrap_or_default();

@@ -42,6 +42,7 @@ conversations! {
     beyond_reactions_and_pins "reactions-and-pins";
     beyond_catching_up "catching-up";
     beyond_idempotency "idempotency";
+    beyond_runs "runs";
     beyond_deliveries "deliveries";
 }
 
