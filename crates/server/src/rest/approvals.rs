@@ -97,8 +97,9 @@ pub struct Decision {
     note: Option<String>,
 }
 
-/// Decide (people who see it; a `permission` only the agent's owner, whoever asked it, and admins; never an agent). A second decision answers 400 `already reviewed`
-/// and says who decided.
+/// Decide (the agent's owner, whoever asked it, and admins; a `brake` every person in the channel; never an agent).
+///
+/// A second decision answers 400 `already reviewed` and says who decided.
 #[utoipa::path(patch, path = "/v1/approvals/{approval}", tag = "approvals", request_body = Decision,
     responses((status = 200, body = ApprovalObject)))]
 pub async fn decide(caller: Caller, Path(approval): Path<ApprovalId>, Body(body): Body<Decision>) -> Answer {

@@ -40,6 +40,7 @@ mod lark_threads;
 mod lark_tokens;
 mod lark_wake;
 
+mod runs_cost;
 mod runs_life;
 mod runs_people;
 
