@@ -29,3 +29,4 @@ pub mod modes;
 pub mod progress;
 pub mod router;
 pub mod scheduler;
+pub mod worktree;

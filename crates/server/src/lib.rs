@@ -3,6 +3,7 @@
 //! A message's way: [`ws`] reads a frame, a door's session turns it into a command, [`hub`] decides, commits and
 //! tells it, and [`ws`] writes the shared bytes to every socket that hears it.
 
+pub mod agentd;
 pub mod app;
 pub mod auth;
 pub mod cli;

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::hub::executor::Executor;
 use crate::hub::{Job, Mailbox, Respond, Work};
 use crate::metrics::Metrics;
-use crate::{health, listen, log, net, pools, rest, router, telegram, web};
+use crate::{agentd, health, listen, log, net, pools, rest, router, telegram, web};
 
 const READERS: usize = 3;
 /// A stop must be over within 5 s, whatever peers do.
@@ -47,7 +47,8 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     router::start(&hub.app);
     router::listener::open(&hub.app).await?;
     announce(&hub.app, listener.local_addr()?);
-    hub.serve(listener, bridge).await
+    let hosted = agentd::inside_hub(&hub.app, listener.local_addr()?, hub.stop.subscribe());
+    hub.serve(listener, bridge.into_iter().chain([hosted]).collect()).await
 }
 
 struct Hub {
@@ -88,7 +89,7 @@ impl Hub {
         Ok(Self { app, stop, thread, thread_ended })
     }
 
-    async fn serve(self, listener: TcpListener, bridge: Option<JoinHandle<()>>) -> anyhow::Result<()> {
+    async fn serve(self, listener: TcpListener, beside: Vec<JoinHandle<()>>) -> anyhow::Result<()> {
         let router = rest::router(self.app.clone())
             .merge(health::router(self.app.clone()))
             .merge(listen::router(self.app.clone()))
@@ -107,8 +108,8 @@ impl Hub {
         let finish = async {
             let _ = serving.await;
             router::listener::closed(&self.app).await;
-            if let Some(bridge) = bridge {
-                let _ = bridge.await;
+            for task in beside {
+                let _ = task.await;
             }
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         };

@@ -1,6 +1,7 @@
 //! What the first line of a message says about where it goes: `/engine`, `/project` and `@branch`, then the prompt.
 
 use folkmoot_engines::event::EngineId;
+pub use folkmoot_engines::worktree::is_branch_name;
 
 /// The words that count as directives.
 #[derive(Clone, Debug, Default)]
@@ -98,14 +99,6 @@ impl Names {
         let commandlike = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         commandlike(name) && commandlike(bot) && !self.bot.is_empty() && !bot.eq_ignore_ascii_case(&self.bot)
     }
-}
-
-/// A name that git and the file system take, and that stays inside its folder.
-pub fn is_branch_name(name: &str) -> bool {
-    let good = |c: char| c.is_alphanumeric() || "._-/+".contains(c);
-    let whole = !name.is_empty() && name.chars().all(good);
-    let parts_good = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"));
-    whole && parts_good && !name.starts_with('-') && !name.contains("..") && !name.ends_with('.')
 }
 
 #[cfg(test)]

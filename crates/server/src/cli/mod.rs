@@ -7,6 +7,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{Loaded, Override, Sources, load};
 
+mod agent;
+mod agentd;
 mod approvals;
 mod backup;
 mod bot;
@@ -96,6 +98,11 @@ enum Command {
     /// See what agents work on in channels, and stop it.
     #[command(subcommand)]
     Runs(runs::Command),
+    /// Make and remove the agents that this machine hosts.
+    #[command(subcommand)]
+    Agent(agent::Command),
+    /// Host agents on this machine and carry them to a hub.
+    Agentd(agentd::Args),
     /// Give one prompt to an engine and follow it here.
     Run(run::Args),
     /// List the engines, and say which can be used.
@@ -118,7 +125,7 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
     ("Use a hub", &["login", "member", "channel", "send", "tail", "runs", "approvals", "say", "client"]),
-    ("Engines", &["run", "engines", "telegram"]),
+    ("Agents", &["agent", "agentd", "run", "engines", "telegram"]),
     ("Pools", &["pool"]),
     ("The bot", &["bot"]),
     ("Other", &["completions"]),
@@ -148,6 +155,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Tail(args) => client::block_on(tail::run(&settings, args)),
         Command::Approvals(command) => client::block_on(approvals::run(&settings, command)),
         Command::Runs(command) => client::block_on(runs::run(&settings, command)),
+        Command::Agent(command) => client::block_on(agent::run(&settings, command)),
+        Command::Agentd(args) => agentd::run(&settings, args),
         Command::Run(args) => run::run(&settings, args),
         Command::Telegram(args) => telegram::run(&settings, args),
         Command::Engines(args) => client::block_on(engines::run(&settings, args)),

@@ -29,6 +29,29 @@ pub fn set(sources: &Sources, path: &str, text: &str) -> Result<PathBuf, ConfigE
     Ok(file)
 }
 
+/// Takes a table or a key out of the file; nothing is written unless the result is good.
+pub fn remove(sources: &Sources, path: &str) -> Result<PathBuf, ConfigError> {
+    let (file, _) = file_path(sources)?;
+    let before = read_or_empty(&file)?;
+    let named = |problem: Problem| problem.at(file.display().to_string());
+    let mut document: DocumentMut = before
+        .parse()
+        .map_err(|error: toml_edit::TomlError| named(Problem::new(error.message().trim().replace('\n', ", "))))?;
+    let (above, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut table: Option<&mut dyn TableLike> = Some(document.as_table_mut());
+    for part in above.split('.').filter(|part| !part.is_empty()) {
+        table = table.and_then(|table| table.get_mut(part)?.as_table_like_mut());
+    }
+    if table.and_then(|table| table.remove(name)).is_none() {
+        return Err(named(Problem::new(format!("`{path}` is not in the configuration file"))).into());
+    }
+    let after = document.to_string();
+    refuse_new_problems(sources, &file, &before, &after)?;
+    write(&file, &after)
+        .map_err(|error| named(Problem::new(format!("the configuration file cannot be written: {error}"))))?;
+    Ok(file)
+}
+
 fn read_or_empty(file: &Path) -> Result<String, Problem> {
     match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),

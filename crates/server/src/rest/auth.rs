@@ -86,7 +86,11 @@ pub async fn register(
         name: body.name,
     });
     match app.execute(Actor::nobody(Door::Rest), command).await {
-        Ok(Reply::Registered { member, workspace }) => reply::created(&Session::new(&app, &member, Some(&workspace))),
+        Ok(Reply::Registered { member, workspace }) => {
+            // The first account is what configured agents wait for.
+            crate::hosting::changed(&app);
+            reply::created(&Session::new(&app, &member, Some(&workspace)))
+        }
         Ok(_) => Err(super::unexpected()),
         Err(refused) => {
             // Each attempt costs a password hash, so a closed door is not knocked at forever.

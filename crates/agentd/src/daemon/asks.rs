@@ -1,0 +1,175 @@
+//! Questions of engines: ruled by the agent's policy, else put to people as an approval, whose decision goes back.
+//!
+//! The hub knows a question by its fingerprint, so asking again is always right: what is still open stays one question, and
+//! what was decided meanwhile, also while nobody waited for it, is answered with that decision, once.
+
+use folkmoot_engines::event::{Answer, Ask, AskKind};
+use serde_json::{Value, json};
+
+use super::runs::fitting;
+use super::{Daemon, Event, Ticket};
+use crate::link::CallError;
+use crate::policy::{self, Ruling};
+use crate::wire::{owned, text};
+
+/// A question that waits for people.
+pub(crate) struct Open {
+    ask: Ask,
+    /// What the hub calls it, once it has it.
+    approval: Option<String>,
+}
+
+impl Daemon {
+    pub(super) async fn asked(&mut self, ticket: Ticket, ask: Ask) {
+        let Some(live) = self.live.get_mut(&ticket) else { return };
+        let spec = &live.agent.spec;
+        match policy::rule(spec.policy, &spec.deny, &ask, &live.folder) {
+            Ruling::Allow => self.answer(ticket, ask.id, Answer::Allow { input: None }),
+            Ruling::Deny(note) => self.answer(ticket, ask.id, Answer::Deny { note, stop: false }),
+            Ruling::AskPeople => {
+                let id = ask.id.clone();
+                live.asks.insert(id.clone(), Open { ask, approval: None });
+                self.ask_people(ticket, &id);
+            }
+        }
+    }
+
+    /// Puts a question to people; the hub's answer comes as an event.
+    fn ask_people(&self, ticket: Ticket, id: &str) {
+        let Some(live) = self.live.get(&ticket) else { return };
+        let (Some(open), Some(run)) = (live.asks.get(id), &live.run) else { return };
+        let payload = json!({
+            "engine": live.engine,
+            "kind": open.ask.kind,
+            "detail": fitting(Value::Object(open.ask.detail.clone())),
+            "options": open.ask.options,
+            "folder": live.folder.to_string_lossy(),
+            "machine": self.settings.machine,
+        });
+        let data = json!({
+            "agent_id": live.agent.id,
+            "channel_id": run.channel,
+            "action": action_of(&open.ask),
+            "payload": payload.to_string(),
+            "kind": "permission",
+            "fingerprint": policy::fingerprint(&live.agent.id, &open.ask, &live.folder),
+            "run_id": run.id,
+            "message_id": live.wake.message_ids.first(),
+        });
+        let (link, events, ask) = (self.link.clone(), self.events.clone(), id.to_owned());
+        tokio::spawn(async move {
+            let answer = link.call("approval.request", &data).await;
+            let _ = events.send(Event::Asked { ticket, ask, answer });
+        });
+    }
+
+    pub(super) async fn ask_answered(&mut self, ticket: Ticket, id: &str, answer: Result<Value, CallError>) {
+        let Some(open) = self.live.get_mut(&ticket).and_then(|live| live.asks.get_mut(id)) else { return };
+        match answer {
+            // Asked again with the next connection.
+            Err(CallError::Lost) => {}
+            Err(CallError::Refused { text, .. }) => {
+                let note = format!("nobody could be asked: {text}");
+                self.decided(ticket, id, Answer::Deny { note, stop: false });
+            }
+            Ok(said) => match text(&said, "status") {
+                Some("pending") | None => open.approval = owned(&said, "id"),
+                Some(status) => {
+                    let answer = answer_of(&open.ask, status == "approved", text(&said, "review_note"));
+                    self.decided(ticket, id, answer);
+                }
+            },
+        }
+    }
+
+    /// `approval.result`: asking again takes the decision up, so that it counts once.
+    pub(super) fn approval_decided(&mut self, data: &Value) {
+        let Some(approval) = text(data, "id") else { return };
+        let waiting = |open: &Open| open.approval.as_deref() == Some(approval);
+        let found = self.live.iter().find_map(|(ticket, live)| {
+            let (id, _) = live.asks.iter().find(|(_, open)| waiting(open))?;
+            Some((*ticket, id.clone()))
+        });
+        if let Some((ticket, id)) = found {
+            self.ask_people(ticket, &id);
+        }
+    }
+
+    /// After a reconnect: what was decided meanwhile is learned, what the hub did not get is asked.
+    pub(super) fn ask_again(&self) {
+        for (ticket, live) in &self.live {
+            live.asks.keys().for_each(|id| self.ask_people(*ticket, id));
+        }
+    }
+
+    pub(super) fn withdrawn(&mut self, ticket: Ticket, ask: &str) {
+        if let Some(live) = self.live.get_mut(&ticket) {
+            live.asks.remove(ask);
+        }
+    }
+
+    fn decided(&mut self, ticket: Ticket, id: &str, answer: Answer) {
+        if let Some(live) = self.live.get_mut(&ticket) {
+            live.asks.remove(id);
+        }
+        self.answer(ticket, id.to_owned(), answer);
+    }
+
+    fn answer(&self, ticket: Ticket, ask: String, answer: Answer) {
+        let desk = self.desk.clone();
+        tokio::spawn(async move {
+            if desk.answer(ticket, ask, answer).await.is_err() {
+                tracing::debug!("the engine no longer waits for this answer");
+            }
+        });
+    }
+}
+
+/// What people read: the exact action, in one line.
+fn action_of(ask: &Ask) -> String {
+    let title: String = ask.title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(480).collect();
+    let title = title.trim();
+    if title.is_empty() { "go on".to_owned() } else { title.to_owned() }
+}
+
+/// A decision in the words of the engine; the note goes with it where the engine takes one.
+fn answer_of(ask: &Ask, approved: bool, note: Option<&str>) -> Answer {
+    let note = note.unwrap_or_default().to_owned();
+    match (ask.kind, approved) {
+        (AskKind::Question, true) => {
+            let word =
+                if note.is_empty() { ask.options.first().cloned().unwrap_or_else(|| "yes".to_owned()) } else { note };
+            Answer::Reply { answers: vec![word] }
+        }
+        (AskKind::Permission | AskKind::Plan, true) => Answer::Allow { input: None },
+        (_, false) => Answer::Deny { note, stop: false },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(kind: AskKind, title: &str, options: &[&str]) -> Ask {
+        let options = options.iter().map(|&option| option.to_owned()).collect();
+        Ask { id: "1".into(), kind, title: title.into(), detail: Default::default(), options, withdrawn: false }
+    }
+
+    #[test]
+    fn a_decision_reaches_the_engine_with_its_note() {
+        let permission = ask(AskKind::Permission, "run `rm x`", &[]);
+        assert_eq!(answer_of(&permission, true, None), Answer::Allow { input: None });
+        let no = Answer::Deny { note: "not today".into(), stop: false };
+        assert_eq!(answer_of(&permission, false, Some("not today")), no);
+        let question = ask(AskKind::Question, "which?", &["a", "b"]);
+        assert_eq!(answer_of(&question, true, Some("b")), Answer::Reply { answers: vec!["b".into()] });
+        assert_eq!(answer_of(&question, true, None), Answer::Reply { answers: vec!["a".into()] });
+    }
+
+    #[test]
+    fn the_action_is_one_line_that_says_something() {
+        assert_eq!(action_of(&ask(AskKind::Plan, "a\nb", &[])), "a b");
+        assert_eq!(action_of(&ask(AskKind::Plan, "  ", &[])), "go on");
+        assert_eq!(action_of(&ask(AskKind::Plan, &"x".repeat(900), &[])).chars().count(), 480);
+    }
+}

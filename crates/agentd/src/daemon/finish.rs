@@ -1,0 +1,191 @@
+//! The end of a run: its changes, its answer in as many messages as it takes, and whoever waited behind it.
+
+use folkmoot_engines::desk::View;
+use folkmoot_engines::engines;
+use folkmoot_engines::progress::Label;
+use folkmoot_engines::worktree::{self, Changes};
+use serde_json::{Value, json};
+
+use super::{Daemon, Event, Ticket};
+use crate::wire::MOST_TEXT_CHARS;
+
+/// How a run ended.
+pub(crate) struct Ending {
+    state: &'static str,
+    answer: String,
+    error: Option<String>,
+    resume: Option<(String, Option<String>)>,
+    usage: Option<Value>,
+    cost: Option<f64>,
+    changes: Option<Changes>,
+}
+
+impl Ending {
+    fn new(state: &'static str, error: Option<String>) -> Self {
+        Self { state, answer: String::new(), error, resume: None, usage: None, cost: None, changes: None }
+    }
+
+    fn of(view: &View) -> Self {
+        let progress = &view.progress;
+        let state = match progress.label() {
+            Label::Done => "completed",
+            Label::Cancelled | Label::Stopped => "cancelled",
+            _ => "failed",
+        };
+        let Some(completed) = progress.completed() else { return Self::new(state, None) };
+        let token = completed.resume.as_ref().or(progress.resume());
+        let line = |token| engines::find(completed.engine.as_str())?.codec().command(token).ok();
+        let usage = &completed.usage;
+        Self {
+            answer: completed.answer.trim_end().to_owned(),
+            error: completed.error.clone().filter(|_| state == "failed"),
+            resume: token.map(|token| (token.value.clone(), line(token))),
+            cost: usage.get("total_cost_usd").and_then(Value::as_f64),
+            usage: (!usage.is_empty()).then(|| Value::Object(usage.clone())),
+            ..Self::new(state, None)
+        }
+    }
+}
+
+impl Daemon {
+    /// The last word of the desk. A run that ends because we do is not over: it goes on when we are back.
+    pub(super) fn finished(&mut self, ticket: Ticket, view: View) {
+        let Some(live) = self.live.get_mut(&ticket) else { return };
+        live.asks.clear();
+        if self.stopping && !live.cancelled && view.progress.label() == Label::Stopped {
+            let text = "stopped · goes on when its machine is back";
+            let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "text": text});
+            self.link.send("run.progress", &data);
+            self.live.remove(&ticket);
+            return;
+        }
+        let mut ending = Ending::of(&view);
+        let (events, folder, has_tree) = (self.events.clone(), live.folder.clone(), live.branch.is_some());
+        tokio::spawn(async move {
+            if has_tree {
+                ending.changes = worktree::changes(&folder).await.ok();
+            }
+            let _ = events.send(Event::Changed(ticket, Box::new(ending)));
+        });
+    }
+
+    /// A run that never began its engine.
+    pub(super) async fn over(&mut self, ticket: Ticket, state: &'static str, error: Option<String>) {
+        self.ended(ticket, Ending::new(state, error)).await;
+    }
+
+    pub(super) async fn ended(&mut self, ticket: Ticket, ending: Ending) {
+        let Some(mut live) = self.live.remove(&ticket) else { return };
+        let Some(run) = live.run.clone() else { return };
+        let agent = live.agent.id.clone();
+        if let Some(changes) = &ending.changes {
+            self.report_changes(&agent, &run.id, live.branch.as_deref(), changes).await;
+        }
+        let line = ending.resume.as_ref().and_then(|(_, line)| line.clone());
+        let mut pages = pages(&ending.answer, line.as_deref());
+        let rest = pages.split_off(1.min(pages.len()));
+        let complete = json!({
+            "agent_id": agent,
+            "run_id": run.id,
+            "state": ending.state,
+            "answer": pages.pop().filter(|page| !page.is_empty()),
+            "error": ending.error,
+            "resume": ending.resume.as_ref().map(|(value, _)| value),
+            "resume_line": line,
+            "usage": ending.usage,
+            "cost_usd": ending.cost,
+            "model": live.model,
+        });
+        for delivery in live.joined.drain(..) {
+            self.taken.remove(&delivery);
+            self.finished.insert(delivery);
+        }
+        let delivery = live.wake.delivery.clone();
+        self.owe("run.complete", complete, Some(&delivery)).await;
+        for page in rest {
+            let reply = json!({"agent_id": agent, "channel_id": run.channel, "parent_id": run.thread,
+                "content": page, "content_type": "markdown", "metadata": {"run_id": run.id}});
+            self.owe("thread.reply", reply, None).await;
+        }
+        self.taken.remove(&delivery);
+        let waiting = std::mem::take(&mut live.behind);
+        for wake in waiting {
+            self.taken.remove(&wake.delivery);
+            self.want(live.agent.clone(), with_session(wake, &live.engine, &ending));
+        }
+    }
+
+    async fn report_changes(&mut self, agent: &str, run: &str, branch: Option<&str>, changes: &Changes) {
+        let files: Vec<Value> = changes
+            .files
+            .iter()
+            .map(|file| json!({"path": file.path, "kind": file.kind, "added": file.added, "removed": file.removed}))
+            .collect();
+        let data = json!({"agent_id": agent, "run_id": run, "changes": files, "branch": branch});
+        self.owe("run.changes", data, None).await;
+        if changes.diff.is_empty() {
+            return;
+        }
+        let (rest, run, diff) = (self.rest.clone(), run.to_owned(), changes.diff.clone());
+        tokio::spawn(async move {
+            if let Err(why) = rest.put_diff(&run, &diff).await {
+                tracing::warn!(why, "the diff of a run could not be kept; it is in the work tree");
+            }
+        });
+    }
+}
+
+/// Whoever waited in the same thread goes on with the session of the run before it.
+fn with_session(mut wake: crate::wake::Wake, engine: &str, ending: &Ending) -> crate::wake::Wake {
+    if let Some((value, _)) = &ending.resume {
+        wake.session.engine = Some(engine.to_owned());
+        wake.session.resume = Some(value.clone());
+    }
+    wake
+}
+
+/// An answer in pages that fit a message; the resume line stands at the end of the last one.
+fn pages(answer: &str, resume_line: Option<&str>) -> Vec<String> {
+    let footer = resume_line.map(|line| format!("`{line}`")).unwrap_or_default();
+    let mut pages = Vec::new();
+    let mut rest: Vec<char> = answer.chars().collect();
+    while rest.len() > MOST_TEXT_CHARS {
+        let window = &rest[..MOST_TEXT_CHARS];
+        // At a line end if there is one in the second half.
+        let line_end = window.iter().rposition(|c| *c == '\n').filter(|at| *at > MOST_TEXT_CHARS / 2);
+        let at = line_end.map_or(MOST_TEXT_CHARS, |at| at + 1);
+        let tail = rest.split_off(at);
+        pages.push(rest.into_iter().collect::<String>().trim_end().to_owned());
+        rest = tail;
+    }
+    let last: String = rest.into_iter().collect();
+    let joined =
+        [last.trim_end(), &footer].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    match joined.chars().count() <= MOST_TEXT_CHARS {
+        true => pages.push(joined),
+        false => pages.extend([last.trim_end().to_owned(), footer]),
+    }
+    pages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_answer_is_one_page_with_the_resume_line() {
+        assert_eq!(pages("Done.", Some("codex resume t1")), ["Done.\n\n`codex resume t1`"]);
+        assert_eq!(pages("Done.", None), ["Done."]);
+        assert_eq!(pages("", Some("codex resume t1")), ["`codex resume t1`"]);
+    }
+
+    #[test]
+    fn a_long_answer_loses_nothing_and_every_page_fits() {
+        for text in [format!("{}\n", "x".repeat(99)).repeat(350), "ü".repeat(25_001), "y".repeat(MOST_TEXT_CHARS)] {
+            let pages = pages(&text, Some("codex resume t1"));
+            assert!(pages.len() > 1 && pages.iter().all(|page| page.chars().count() <= MOST_TEXT_CHARS));
+            let plain = |text: &str| text.replace(['\n', '`'], "");
+            assert_eq!(plain(&pages.concat()), plain(&format!("{text}codex resume t1")));
+        }
+    }
+}

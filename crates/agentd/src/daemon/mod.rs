@@ -1,0 +1,368 @@
+//! The daemon itself: one task owns the state and handles one [`Event`] after the other.
+//!
+//! Whatever takes time (a call to the hub, git, a run) happens in tasks of its own and comes back as an event. What the
+//! hub is owed is written to the journal before it is sent.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use folkmoot_engines::desk::{Desk, News, Surface};
+use folkmoot_engines::engine::Mode;
+use folkmoot_engines::engines;
+use folkmoot_engines::modes::Modes;
+use folkmoot_engines::run::Runner;
+use reqwest::Client;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use crate::hub::Rest;
+use crate::journal::{Journal, JournalError, KeptRun, Owed};
+use crate::link::{CallError, Heard, Identity, Link};
+use crate::programs::Programs;
+use crate::settings::{AgentSpec, EngineAgent, Kind, Settings};
+use crate::wake::Wake;
+use crate::wire::Frame;
+
+mod asks;
+mod finish;
+mod owe;
+mod registering;
+mod runs;
+mod status;
+mod threads;
+mod wakes;
+
+pub use status::{AgentStatus, Status};
+
+/// How many engines work at a time; further prompts wait.
+const MOST_RUNS: usize = 256;
+/// How often a progress message is edited.
+const CALM: Duration = Duration::from_secs(2);
+/// How long engines may take to end when the daemon stops.
+const STOP_RUNS: Duration = Duration::from_millis(2600);
+/// How long last words may take to leave then; what does not arrive is sent at the next start.
+const STOP_LINK: Duration = Duration::from_millis(500);
+
+#[derive(Debug, thiserror::Error)]
+pub enum DaemonError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("the hub does not know the key of this daemon: {0}")]
+    Refused(String),
+    #[error("the socket `{}` cannot be opened: {cause}", path.display())]
+    Socket { path: PathBuf, cause: std::io::Error },
+}
+
+/// Names a prompt in the desk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(u64);
+
+/// Everything that can happen.
+pub(crate) enum Event {
+    Heard(Heard),
+    /// The hub knows our agents; these are their ids.
+    Registered(Result<Vec<AgentSpec>, String>),
+    /// The hub has begun a run for a wake, or not; and where it works.
+    Started(Ticket, Result<Box<Begun>, CallError>),
+    News(Ticket, Box<News>),
+    /// The text of a wake was taken up by a run that goes on, or could not be.
+    Steered(Ticket, Box<Wake>, bool),
+    /// What the hub said to a question.
+    Asked {
+        ticket: Ticket,
+        ask: String,
+        answer: Result<Value, CallError>,
+    },
+    /// What changed in the work tree of a run that ended.
+    Changed(Ticket, Box<finish::Ending>),
+    /// The hub has answered to what it was owed.
+    Settled {
+        id: String,
+        answer: Result<Value, CallError>,
+    },
+    /// Others are to be hosted now.
+    Agents(Vec<AgentSpec>),
+    Restart(String),
+}
+
+/// A run that the hub has begun.
+pub(crate) struct Begun {
+    pub run: Value,
+    pub resumed: bool,
+    pub kept: Option<KeptRun>,
+    pub folder: Result<PathBuf, String>,
+    pub branch: Option<String>,
+    pub mode: Mode,
+}
+
+/// The desk's way to tell us.
+pub(crate) struct Board(mpsc::UnboundedSender<Event>);
+
+impl Surface for Board {
+    type Ticket = Ticket;
+
+    fn tell(&self, ticket: Ticket, news: News) {
+        // When nobody listens any more, the hub knows how far it was.
+        let _ = self.0.send(Event::News(ticket, Box::new(news)));
+    }
+}
+
+/// An engine agent that the hub knows.
+#[derive(Clone)]
+pub(crate) struct Hosted {
+    pub id: String,
+    pub name: String,
+    pub spec: Arc<EngineAgent>,
+}
+
+/// A run, from its wake to its last word.
+pub(crate) struct Live {
+    pub wake: Wake,
+    pub agent: Hosted,
+    pub engine: String,
+    pub model: Option<String>,
+    pub run: Option<RunPlace>,
+    pub submitted: bool,
+    pub cancelled: bool,
+    pub folder: PathBuf,
+    pub branch: Option<String>,
+    pub shown: String,
+    /// Wakes that wait for its end.
+    pub behind: Vec<Wake>,
+    /// Deliveries whose text it took up.
+    pub joined: Vec<String>,
+    pub asks: BTreeMap<String, asks::Open>,
+}
+
+/// Where the hub keeps a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunPlace {
+    pub id: String,
+    pub channel: String,
+    pub thread: Option<String>,
+}
+
+/// Where a delivery is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    Run(Ticket),
+    /// Behind this run.
+    Behind(Ticket),
+}
+
+pub struct Daemon {
+    pub(crate) settings: Settings,
+    pub(crate) link: Link,
+    pub(crate) rest: Rest,
+    pub(crate) journal: Journal,
+    pub(crate) desk: Desk<Board>,
+    pub(crate) modes: Arc<Modes>,
+    pub(crate) programs: Programs,
+    pub(crate) agents: HashMap<String, Hosted>,
+    pub(crate) wanted: Vec<AgentSpec>,
+    pub(crate) identity: Option<Identity>,
+    /// Wakes that came before the hub had heard whom we carry.
+    pub(crate) early: Vec<Frame>,
+    pub(crate) live: BTreeMap<Ticket, Live>,
+    pub(crate) taken: HashMap<String, Taken>,
+    pub(crate) finished: HashSet<String>,
+    pub(crate) next: u64,
+    pub(crate) events: mpsc::UnboundedSender<Event>,
+    pub(crate) status: watch::Sender<Status>,
+    pub(crate) stopping: bool,
+}
+
+/// Changes a running daemon from outside; clones share it.
+#[derive(Clone)]
+pub struct Handle {
+    events: mpsc::UnboundedSender<Event>,
+    status: watch::Receiver<Status>,
+}
+
+impl Handle {
+    /// Others are to be hosted now.
+    pub fn host(&self, agents: Vec<AgentSpec>) {
+        let _ = self.events.send(Event::Agents(agents));
+    }
+
+    /// Ends a program, which is started again.
+    pub fn restart(&self, agent: &str) {
+        let _ = self.events.send(Event::Restart(agent.to_owned()));
+    }
+
+    pub fn status(&self) -> watch::Receiver<Status> {
+        self.status.clone()
+    }
+}
+
+/// Runs the daemon until `stop` comes. `ready` is called with a handle before the first connection.
+pub async fn run(
+    settings: Settings,
+    runner: Runner,
+    stop: impl Future<Output = ()>,
+    ready: impl FnOnce(Handle),
+) -> Result<(), DaemonError> {
+    let folder = settings.data_dir.clone();
+    let journal = Journal::open(&folder)?;
+    let finished: HashSet<String> = journal.finished().await?.into_iter().collect();
+    let (events_in, mut events) = mpsc::unbounded_channel();
+    let (heard_in, mut heard) = mpsc::channel(64);
+    let client = client(&settings);
+    let rest = Rest::new(client.clone(), &settings.server, Arc::clone(&settings.key));
+    let programs = Programs::open(&settings, client.clone()).await?;
+    let link = Link::start(client, settings.server.clone(), Arc::clone(&settings.key), heard_in);
+    let modes = Arc::new(Modes::look(&engines::ALL, &runner));
+    let desk = Desk::new(Board(events_in.clone()), runner, MOST_RUNS, CALM);
+    let (status, status_out) = watch::channel(Status::default());
+    ready(Handle { events: events_in.clone(), status: status_out });
+    let mut daemon = Daemon {
+        wanted: settings.agents.clone(),
+        settings,
+        link,
+        rest,
+        journal,
+        desk,
+        modes,
+        programs,
+        agents: HashMap::new(),
+        identity: None,
+        early: Vec::new(),
+        live: BTreeMap::new(),
+        taken: HashMap::new(),
+        finished,
+        next: 0,
+        events: events_in,
+        status,
+        stopping: false,
+    };
+    let ended = daemon.serve(&mut events, &mut heard, stop).await;
+    daemon.stop(&mut events).await;
+    ended
+}
+
+fn client(settings: &Settings) -> Client {
+    let builder = Client::builder().http1_only().connect_timeout(Duration::from_secs(10));
+    let is_near = settings
+        .server
+        .host_str()
+        .is_some_and(|host| host == "localhost" || host.starts_with("127.") || host == "[::1]");
+    // A proxy cannot reach the loopback of this machine.
+    let builder = if is_near { builder.no_proxy() } else { builder };
+    builder.build().unwrap_or_default()
+}
+
+impl Daemon {
+    async fn serve(
+        &mut self,
+        events: &mut mpsc::UnboundedReceiver<Event>,
+        heard: &mut mpsc::Receiver<Heard>,
+        stop: impl Future<Output = ()>,
+    ) -> Result<(), DaemonError> {
+        tokio::pin!(stop);
+        let mut was_known = false;
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = &mut stop => return Ok(()),
+                Some(event) = events.recv() => event,
+                Some(said) = heard.recv() => Event::Heard(said),
+            };
+            match &event {
+                // A hub that restarts may refuse for a moment whom it knew before; a wrong key stays wrong.
+                Event::Heard(Heard::Refused(why)) if !was_known => return Err(DaemonError::Refused(why.clone())),
+                Event::Heard(Heard::LoggedIn(_)) => was_known = true,
+                _ => {}
+            }
+            self.handle(event).await;
+        }
+    }
+
+    async fn handle(&mut self, event: Event) {
+        match event {
+            Event::Heard(heard) => self.heard(heard).await,
+            Event::Registered(agents) => self.registered(agents).await,
+            Event::Started(ticket, begun) => self.started(ticket, begun).await,
+            Event::News(ticket, news) => self.news(ticket, *news).await,
+            Event::Steered(ticket, wake, taken) => self.steered(ticket, *wake, taken).await,
+            Event::Asked { ticket, ask, answer } => self.ask_answered(ticket, &ask, answer).await,
+            Event::Changed(ticket, ending) => self.ended(ticket, *ending).await,
+            Event::Settled { id, answer } => self.settled(id, answer).await,
+            Event::Agents(agents) => self.host(agents),
+            Event::Restart(agent) => self.programs.restart(&agent),
+        }
+        self.show_status();
+    }
+
+    async fn heard(&mut self, heard: Heard) {
+        match heard {
+            Heard::LoggedIn(identity) => {
+                tracing::info!(name = identity.name, "connected to the hub");
+                self.identity = Some(identity);
+                self.register();
+            }
+            Heard::Lost => {
+                self.early.clear();
+                tracing::warn!("the connection to the hub is lost; trying again");
+            }
+            Heard::Refused(why) => tracing::warn!(why, "the hub refuses the key; trying again"),
+            Heard::Frame(frame) => self.frame(frame).await,
+        }
+    }
+
+    async fn frame(&mut self, frame: Frame) {
+        match frame.kind.as_str() {
+            "agent.wake" if self.link.is_ready() => self.woken(&frame.data).await,
+            "agent.wake" => self.early.push(frame),
+            "run.stop" => self.stop_run(&frame.data),
+            "approval.result" => self.approval_decided(&frame.data),
+            "error" => {
+                let code = frame.data["code"].as_str().unwrap_or_default();
+                tracing::debug!(code, "the hub refused something nobody waits for");
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends the runs, which go on when the daemon is back. What waits stays with the hub.
+    async fn stop(&mut self, events: &mut mpsc::UnboundedReceiver<Event>) {
+        self.stopping = true;
+        let desk = self.desk.clone();
+        let ended = timeout(STOP_RUNS, async move { desk.stop().await });
+        tokio::pin!(ended);
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => self.handle_last(event).await,
+                _ = &mut ended => break,
+            }
+        }
+        while let Ok(event) = events.try_recv() {
+            self.handle_last(event).await;
+        }
+        self.programs.stop().await;
+        self.link.flushed(STOP_LINK).await;
+        self.link.close();
+    }
+
+    /// While stopping nothing new is begun.
+    async fn handle_last(&mut self, event: Event) {
+        if let Event::News(..) | Event::Settled { .. } | Event::Changed(..) = event {
+            self.handle(event).await;
+        }
+    }
+
+    pub(crate) fn owing(&self, id: &str, kind: &str, data: Value, delivery: Option<&str>) -> Owed {
+        Owed { id: id.to_owned(), kind: kind.to_owned(), data, delivery: delivery.map(str::to_owned) }
+    }
+
+    /// Whether an agent of the specification is an engine, with its table.
+    pub(crate) fn engine_of(agent: &AgentSpec) -> Option<&EngineAgent> {
+        match &agent.kind {
+            Kind::Engine(engine) => Some(engine),
+            Kind::Program(_) => None,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! After every log-in: the hub hears whom we carry, gets what it is owed, and then the wakes are taken up.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{Daemon, Event, Hosted};
+use crate::hub::role_card;
+use crate::link::CallError;
+use crate::settings::{AgentSpec, Kind};
+
+impl Daemon {
+    /// Finds our agents and registers them; the outcome comes as an event.
+    pub(super) fn register(&self) {
+        let Some(identity) = self.identity.clone() else { return };
+        let (link, rest, events) = (self.link.clone(), self.rest.clone(), self.events.clone());
+        let mut agents = self.wanted.clone();
+        tokio::spawn(async move {
+            let registered = async {
+                rest.find_agents(&identity.workspace_id, &mut agents).await?;
+                let carried = |agent: &&AgentSpec| matches!(agent.kind, Kind::Engine(_)) && agent.id.is_some();
+                let list: Vec<_> = agents
+                    .iter()
+                    .filter(carried)
+                    .map(|agent| json!({"name": agent.name, "agent_id": agent.id}))
+                    .collect();
+                if list.is_empty() {
+                    return Ok(agents);
+                }
+                let said = link.first("daemon.register", &json!({"agents": list})).await;
+                let said = said.map_err(|error: CallError| error.to_string())?;
+                let taken: Vec<&str> = said["agents"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|agent| agent["agent_id"].as_str())
+                    .collect();
+                for agent in agents.iter().filter(|agent| carried(agent)) {
+                    if !taken.contains(&agent.id.as_deref().unwrap_or_default()) {
+                        tracing::error!(agent = agent.name, "the hub does not let this daemon carry the agent");
+                    }
+                }
+                Ok(agents)
+            };
+            let registered = registered.await;
+            let _ = events.send(Event::Registered(registered));
+        });
+    }
+
+    pub(super) async fn registered(&mut self, agents: Result<Vec<AgentSpec>, String>) {
+        let agents = match agents {
+            Ok(agents) => agents,
+            Err(why) => {
+                // The connection goes, and with the next one everything begins anew.
+                tracing::warn!(why, "the agents could not be registered; trying again");
+                return self.link.close();
+            }
+        };
+        self.agents.clear();
+        for agent in &agents {
+            let (Some(id), Some(engine)) = (agent.id.clone(), Self::engine_of(agent)) else { continue };
+            let hosted = Hosted { id, name: agent.name.clone(), spec: Arc::new(engine.clone()) };
+            self.agents.insert(agent.name.to_lowercase(), hosted);
+        }
+        self.wanted = agents;
+        self.link.ready();
+        self.introduce();
+        self.programs.host(&self.wanted, self.identity.as_ref().map(|identity| identity.workspace_id.as_str()));
+        tracing::info!(agents = self.agents.len(), "the agents are registered");
+        self.pay().await;
+        self.ask_again();
+        for frame in std::mem::take(&mut self.early) {
+            self.woken(&frame.data).await;
+        }
+    }
+
+    /// The role cards, as the configuration has them.
+    fn introduce(&self) {
+        for agent in self.agents.values() {
+            let runtime = json!({"type": "cli", "provider": agent.spec.engine, "model": agent.spec.model});
+            let card = role_card(&agent.spec.system_prompt, &agent.spec.capabilities);
+            let hello = json!({"agent_id": agent.id, "name": agent.name, "role_card": card, "runtime": runtime});
+            self.link.send("agent.hello", &hello);
+        }
+    }
+
+    pub(super) fn host(&mut self, agents: Vec<AgentSpec>) {
+        self.wanted = agents;
+        if self.link.is_ready() {
+            self.register();
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Runs: handed to the desk, and what they do told to the hub.
+
+use folkmoot_engines::desk::{News, Task, View};
+use folkmoot_engines::engines;
+use folkmoot_engines::event::{ActionEvent, Phase, ResumeToken};
+use folkmoot_engines::progress::markdown;
+use serde_json::{Value, json};
+
+use super::{Begun, Daemon, Hosted, Live, RunPlace, Ticket};
+use crate::journal::KeptRun;
+use crate::link::CallError;
+use crate::prompt;
+use crate::wake::Wake;
+use crate::wire::{MOST_TEXT_CHARS, owned};
+
+/// The longest detail of an action; the hub keeps no more.
+const MOST_DETAIL_BYTES: usize = 16 << 10;
+const MOST_TITLE_CHARS: usize = 500;
+
+impl Live {
+    pub(super) fn new(agent: Hosted, wake: Wake, engine: String, model: Option<String>) -> Self {
+        let folder = agent.spec.folder.clone();
+        Self {
+            wake,
+            agent,
+            engine,
+            model,
+            run: None,
+            submitted: false,
+            cancelled: false,
+            folder,
+            branch: None,
+            shown: String::new(),
+            behind: Vec::new(),
+            joined: Vec::new(),
+            asks: Default::default(),
+        }
+    }
+
+    pub(super) fn run_id(&self) -> &str {
+        self.run.as_ref().map_or("", |run| run.id.as_str())
+    }
+}
+
+impl Daemon {
+    pub(super) async fn started(&mut self, ticket: Ticket, begun: Result<Box<Begun>, CallError>) {
+        let begun = match begun {
+            Ok(begun) => *begun,
+            Err(error) => return self.not_started(ticket, &error).await,
+        };
+        let Some(live) = self.live.get_mut(&ticket) else { return };
+        let run = RunPlace {
+            id: owned(&begun.run, "id").unwrap_or_default(),
+            channel: owned(&begun.run, "channel_id").unwrap_or_else(|| live.wake.channel.clone()),
+            thread: owned(&begun.run, "thread_id").or_else(|| live.wake.root().map(str::to_owned)),
+        };
+        live.run = Some(run);
+        live.branch = begun.branch.clone();
+        if begun.run["stop_requested"].as_bool().unwrap_or(false) {
+            live.cancelled = true;
+        }
+        if live.cancelled {
+            return self.over(ticket, "cancelled", None).await;
+        }
+        let folder = match begun.folder.clone() {
+            Ok(folder) => folder,
+            Err(why) => return self.over(ticket, "failed", Some(why)).await,
+        };
+        live.folder = folder;
+        if let Some(branch) = &live.branch {
+            let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "changes": [], "branch": branch});
+            self.link.send("run.changes", &data);
+        }
+        self.submit(ticket, &begun).await;
+    }
+
+    async fn submit(&mut self, ticket: Ticket, begun: &Begun) {
+        let Some(live) = self.live.get_mut(&ticket) else { return };
+        let Some(engine) = engines::find(&live.engine) else {
+            let why = format!("there is no engine `{}`", live.engine);
+            return self.over(ticket, "failed", Some(why)).await;
+        };
+        let kept = begun.kept.as_ref().filter(|kept| kept.engine == live.engine).map(|kept| kept.resume.clone());
+        let of_run = owned(&begun.run, "resume").filter(|_| begun.resumed).or(kept);
+        let session = &live.wake.session;
+        let fits = session.engine.as_ref().is_none_or(|engine| *engine == live.engine);
+        let resume = of_run.clone().or_else(|| session.resume.clone().filter(|_| fits));
+        let words = prompt::of_run(&live.wake, &live.agent.spec.system_prompt, resume.is_none());
+        let task = Task {
+            engine,
+            prompt: prompt::of_interrupted(&words, of_run.is_some()),
+            resume: resume.map(|value| ResumeToken::new(live.engine.as_str(), value)),
+            folder: live.folder.clone(),
+            mode: begun.mode,
+            model: live.model.clone(),
+            reasoning: None,
+        };
+        live.submitted = true;
+        self.desk.submit(ticket, task);
+        // Words that came while the run was being prepared.
+        for wake in std::mem::take(&mut live.behind) {
+            self.taken.remove(&wake.delivery);
+            let agent = self.live.get(&ticket).map(|live| live.agent.clone());
+            if let Some(agent) = agent {
+                self.want(agent, wake);
+            }
+        }
+    }
+
+    /// The hub did not begin the run. A lost connection brings the wake again; a refusal is final.
+    async fn not_started(&mut self, ticket: Ticket, error: &CallError) {
+        let Some(live) = self.live.remove(&ticket) else { return };
+        self.taken.remove(&live.wake.delivery);
+        if let CallError::Refused { code, text } = error {
+            tracing::warn!(agent = live.agent.name, code, text, "the hub did not begin a run");
+            if !error.is("conflict") && !error.is("not_found") {
+                let data = json!({"agent_id": live.agent.id, "delivery_id": live.wake.delivery, "why": text});
+                self.owe("wake.fail", data, Some(&live.wake.delivery)).await;
+            }
+        }
+        for wake in live.behind {
+            self.taken.remove(&wake.delivery);
+            if matches!(error, CallError::Refused { .. }) {
+                self.want(live.agent.clone(), wake);
+            }
+        }
+    }
+
+    pub(super) async fn news(&mut self, ticket: Ticket, news: News) {
+        match news {
+            News::Began => {}
+            News::Thread(token) => self.thread(ticket, &token).await,
+            News::Action(action) => self.action(ticket, &action),
+            News::View(view) => self.view(ticket, &view),
+            News::Asked(ask) => self.asked(ticket, ask).await,
+            News::Withdrawn(ask) => self.withdrawn(ticket, &ask),
+            News::Finished(view) => self.finished(ticket, view),
+            News::Dropped => self.over(ticket, "cancelled", None).await,
+        }
+    }
+
+    /// The thread has a name: from now on it can be continued, also after a crash of ours.
+    async fn thread(&mut self, ticket: Ticket, token: &ResumeToken) {
+        let Some(live) = self.live.get(&ticket) else { return };
+        let line = engines::find(token.engine.as_str()).and_then(|engine| engine.codec().command(token).ok());
+        let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "resume": token.value,
+            "resume_line": line, "model": live.model});
+        self.link.send("run.session", &data);
+        let kept =
+            KeptRun { run: live.run_id().to_owned(), engine: token.engine.to_string(), resume: token.value.clone() };
+        let (journal, delivery) = (self.journal.clone(), live.wake.delivery.clone());
+        tokio::spawn(async move {
+            if let Err(error) = journal.keep_run(delivery, kept).await {
+                tracing::error!(%error, "the thread of a run cannot be written down");
+            }
+        });
+    }
+
+    fn action(&mut self, ticket: Ticket, event: &ActionEvent) {
+        let Some(live) = self.live.get(&ticket) else { return };
+        let phase = match event.phase {
+            Phase::Started => "started",
+            Phase::Updated => "updated",
+            Phase::Completed => "completed",
+        };
+        let mut detail = event.action.detail.clone();
+        if let Some(message) = &event.message {
+            detail.entry("message").or_insert_with(|| Value::from(message.as_str()));
+        }
+        let data = json!({
+            "agent_id": live.agent.id,
+            "run_id": live.run_id(),
+            "id": event.action.id,
+            "kind": event.action.kind.as_str(),
+            "title": event.action.title.chars().take(MOST_TITLE_CHARS).collect::<String>(),
+            "phase": phase,
+            "ok": event.ok,
+            "detail": fitting(Value::Object(detail)),
+        });
+        self.link.send("run.action", &data);
+    }
+
+    /// The progress message, if it would say something else; not while the hub is away, because it would be old news.
+    fn view(&mut self, ticket: Ticket, view: &View) {
+        let ready = self.link.is_ready();
+        let Some(live) = self.live.get_mut(&ticket).filter(|_| ready) else { return };
+        let message = markdown::Message { footer: None, ..markdown::message(&view.progress, view.elapsed) };
+        let text: String = message.to_markdown().chars().take(MOST_TEXT_CHARS).collect();
+        if text != live.shown {
+            live.shown.clone_from(&text);
+            let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "text": text});
+            self.link.send("run.progress", &data);
+        }
+    }
+}
+
+/// Long texts in a detail are cut until it fits.
+pub(super) fn fitting(detail: Value) -> Value {
+    let mut most = 4000;
+    let mut cut = detail;
+    while cut.to_string().len() > MOST_DETAIL_BYTES {
+        if most < 20 {
+            return json!({"cut": true});
+        }
+        cut = shortened(cut, most);
+        most /= 2;
+    }
+    cut
+}
+
+fn shortened(value: Value, most: usize) -> Value {
+    match value {
+        Value::String(text) if text.chars().count() > most => {
+            Value::String(text.chars().take(most).chain(['…']).collect())
+        }
+        Value::Array(items) => items.into_iter().take(most).map(|item| shortened(item, most)).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().take(most).map(|(name, value)| (name, shortened(value, most))).collect()
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_detail_is_cut_until_it_fits_and_keeps_its_shape() {
+        let long = json!({"output": "x".repeat(100_000), "code": 1, "lines": vec!["y".repeat(50); 2000]});
+        let cut = fitting(long);
+        assert!(cut.to_string().len() <= MOST_DETAIL_BYTES);
+        assert_eq!(cut["code"], 1);
+        assert!(cut["output"].as_str().unwrap().ends_with('…'));
+        let small = json!({"command": "ls"});
+        assert_eq!(fitting(small.clone()), small);
+    }
+}

@@ -1,0 +1,99 @@
+//! What the daemon asks of the hub over REST: its agents' ids, and a place for long texts.
+
+use std::time::Duration;
+
+use reqwest::{Client, Method, Url};
+use serde_json::{Value, json};
+
+use crate::settings::{AgentSpec, Key, Kind};
+use crate::wire::{owned, text};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest diff the hub takes.
+pub const MOST_DIFF_BYTES: usize = 4 << 20;
+
+#[derive(Clone)]
+pub struct Rest {
+    client: Client,
+    base: Url,
+    key: Key,
+}
+
+impl Rest {
+    /// `server` is the address of the hub's WebSocket.
+    pub fn new(client: Client, server: &Url, key: Key) -> Self {
+        let mut base = server.clone();
+        let scheme = if server.scheme() == "wss" || server.scheme() == "https" { "https" } else { "http" };
+        // Both are schemes of the same kind, so the change cannot be refused.
+        let _ = base.set_scheme(scheme);
+        base.set_path("/");
+        base.set_query(None);
+        Self { client, base, key }
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, String> {
+        let url = self.base.join(path).map_err(|error| error.to_string())?;
+        let mut request = self.client.request(method, url).timeout(PATIENCE).bearer_auth((self.key)());
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
+        let status = answer.status();
+        let value: Value = answer.json().await.unwrap_or_default();
+        if status.is_success() {
+            return Ok(value);
+        }
+        Err(owned(&value, "error").unwrap_or_else(|| format!("the hub answered {status}")))
+    }
+
+    /// The member ids of the agents; those that do not exist are made, as far as the key's rights go.
+    pub async fn find_agents(&self, workspace: &str, agents: &mut [AgentSpec]) -> Result<(), String> {
+        if agents.iter().all(|agent| agent.id.is_some()) {
+            return Ok(());
+        }
+        let path = format!("v1/workspaces/{workspace}/members");
+        let members = self.ask(Method::GET, &path, None).await?;
+        let list = members.as_array().cloned().unwrap_or_default();
+        for agent in agents.iter_mut().filter(|agent| agent.id.is_none()) {
+            let same =
+                |member: &&Value| text(member, "name").is_some_and(|name| name.eq_ignore_ascii_case(&agent.name));
+            match list.iter().find(same) {
+                Some(member) if member["type"] == "agent" => agent.id = owned(member, "id"),
+                Some(_) => tracing::error!(agent = agent.name, "a person has this name; the agent needs another"),
+                None => match self.ask(Method::POST, &path, Some(new_agent(agent))).await {
+                    Ok(made) => agent.id = owned(&made, "id").or_else(|| owned(&made, "member_id")),
+                    Err(why) => tracing::error!(
+                        agent = agent.name,
+                        why,
+                        "the agent is no member of the hub; `moot agent add` makes it one"
+                    ),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    pub async fn put_diff(&self, run: &str, diff: &str) -> Result<(), String> {
+        let mut end = diff.len().min(MOST_DIFF_BYTES);
+        while !diff.is_char_boundary(end) {
+            end -= 1;
+        }
+        let url = self.base.join(&format!("v1/runs/{run}/diff")).map_err(|error| error.to_string())?;
+        let request = self.client.put(url).timeout(PATIENCE).bearer_auth((self.key)());
+        let request = request.header("content-type", "text/x-diff").body(diff[..end].to_owned());
+        let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
+        if answer.status().is_success() { Ok(()) } else { Err(format!("the hub answered {}", answer.status())) }
+    }
+}
+
+fn new_agent(agent: &AgentSpec) -> Value {
+    let mut body = json!({"name": agent.name, "type": "agent"});
+    if let Kind::Engine(engine) = &agent.kind {
+        body["role_card"] = role_card(&engine.system_prompt, &engine.capabilities);
+    }
+    body
+}
+
+pub fn role_card(system_prompt: &str, capabilities: &[String]) -> Value {
+    json!({"system_prompt": system_prompt, "capabilities": capabilities})
+}

@@ -1,0 +1,252 @@
+//! What survives a crash of the daemon: what the hub is owed, and which runs were going.
+//!
+//! One SQLite file (`synchronous=FULL`). What is owed is written before it is sent and stays until the hub has answered; a
+//! result stays longer, so that a wake that comes again is answered with it and not with a second run.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde_json::Value;
+
+/// The file's name in the data folder.
+pub const FILE: &str = "agentd.db";
+/// How long results and runs are remembered: longer than the hub keeps a wake open.
+const KEPT: &str = "-14 days";
+const VERSION: u32 = 1;
+
+const SCHEMA: &str = "
+CREATE TABLE owed (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL,
+    delivery TEXT,
+    settled INTEGER NOT NULL DEFAULT 0,
+    at INTEGER NOT NULL DEFAULT (unixepoch())
+) STRICT;
+CREATE INDEX owed_open ON owed (n) WHERE settled = 0;
+CREATE INDEX owed_delivery ON owed (delivery) WHERE delivery IS NOT NULL;
+
+CREATE TABLE runs (
+    delivery TEXT NOT NULL PRIMARY KEY,
+    run TEXT NOT NULL,
+    engine TEXT NOT NULL,
+    resume TEXT NOT NULL,
+    at INTEGER NOT NULL DEFAULT (unixepoch())
+) STRICT, WITHOUT ROWID;
+";
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JournalError {
+    #[error("`{path}` was written by a newer version")]
+    Newer { path: String },
+    #[error("cannot use `{path}`: {cause}")]
+    File { path: String, cause: String },
+    #[error("the journal failed: {0}")]
+    Other(String),
+}
+
+impl From<rusqlite::Error> for JournalError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+/// A frame that the hub must get.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Owed {
+    /// The envelope's id, the same at every attempt.
+    pub id: String,
+    pub kind: String,
+    pub data: Value,
+    /// The delivery that this settles.
+    pub delivery: Option<String>,
+}
+
+/// A run that has a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptRun {
+    pub run: String,
+    pub engine: String,
+    pub resume: String,
+}
+
+/// A handle on the file; clones share it.
+#[derive(Clone)]
+pub struct Journal {
+    connection: Arc<Mutex<Connection>>,
+}
+
+impl Journal {
+    /// Opens the file in `folder`, which must exist; blocks.
+    pub fn open(folder: &Path) -> Result<Self, JournalError> {
+        let path = folder.join(FILE);
+        let shown = path.display().to_string();
+        let named =
+            |cause: &dyn std::fmt::Display| JournalError::File { path: shown.clone(), cause: cause.to_string() };
+        // Made by us rather than by SQLite, because nobody else may read what people ask for.
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(0o600).open(&path).map_err(|error| named(&error))?;
+        let connection = Connection::open(&path).map_err(|error| named(&error))?;
+        let found: u32 =
+            connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(|error| named(&error))?;
+        if found > VERSION {
+            return Err(JournalError::Newer { path: shown });
+        }
+        set_up(&connection, found).map_err(|error| named(&error))?;
+        Ok(Self { connection: Arc::new(Mutex::new(connection)) })
+    }
+
+    /// Remembers what the hub is owed; the same id a second time changes nothing.
+    pub async fn owe(&self, owed: Owed) -> Result<(), JournalError> {
+        self.with(move |connection| {
+            let sql = "INSERT OR IGNORE INTO owed (id, kind, body, delivery) VALUES (?, ?, ?, ?)";
+            let values = (owed.id, owed.kind, owed.data.to_string(), owed.delivery);
+            connection.prepare_cached(sql)?.execute(values).map(drop)
+        })
+        .await
+    }
+
+    /// What the hub has not answered yet, oldest first.
+    pub async fn owed(&self) -> Result<Vec<Owed>, JournalError> {
+        self.with(|connection| {
+            let sql = "SELECT id, kind, body, delivery FROM owed WHERE settled = 0 ORDER BY n";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map((), of_row)?.collect()
+        })
+        .await
+    }
+
+    /// The results that a delivery was settled with, whether the hub has them or not.
+    pub async fn results_of(&self, delivery: String) -> Result<Vec<Owed>, JournalError> {
+        self.with(move |connection| {
+            let sql = "SELECT id, kind, body, delivery FROM owed WHERE delivery = ? ORDER BY n";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map((delivery,), of_row)?.collect()
+        })
+        .await
+    }
+
+    /// The deliveries that have a result.
+    pub async fn finished(&self) -> Result<Vec<String>, JournalError> {
+        self.with(|connection| {
+            let mut statement = connection.prepare("SELECT DISTINCT delivery FROM owed WHERE delivery IS NOT NULL")?;
+            statement.query_map((), |row| row.get(0))?.collect()
+        })
+        .await
+    }
+
+    /// The hub has answered.
+    pub async fn settle(&self, id: String) -> Result<(), JournalError> {
+        self.with(move |connection| {
+            connection.prepare_cached("UPDATE owed SET settled = 1 WHERE id = ?")?.execute((id,)).map(drop)
+        })
+        .await
+    }
+
+    pub async fn keep_run(&self, delivery: String, kept: KeptRun) -> Result<(), JournalError> {
+        self.with(move |connection| {
+            let sql = "INSERT OR REPLACE INTO runs (delivery, run, engine, resume) VALUES (?, ?, ?, ?)";
+            let values = (delivery, kept.run, kept.engine, kept.resume);
+            connection.prepare_cached(sql)?.execute(values).map(drop)
+        })
+        .await
+    }
+
+    pub async fn run_of(&self, delivery: String) -> Result<Option<KeptRun>, JournalError> {
+        self.with(move |connection| {
+            let sql = "SELECT run, engine, resume FROM runs WHERE delivery = ?";
+            let of = |row: &Row<'_>| Ok(KeptRun { run: row.get(0)?, engine: row.get(1)?, resume: row.get(2)? });
+            connection.prepare_cached(sql)?.query_row((delivery,), of).optional()
+        })
+        .await
+    }
+
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let connection = Arc::clone(&self.connection);
+        let done = tokio::task::spawn_blocking(move || work(&mut connection.lock())).await;
+        done.map_err(|error| JournalError::Other(error.to_string()))?.map_err(JournalError::from)
+    }
+}
+
+fn of_row(row: &Row<'_>) -> rusqlite::Result<Owed> {
+    let body: String = row.get(2)?;
+    let data = serde_json::from_str(&body).unwrap_or_default();
+    Ok(Owed { id: row.get(0)?, kind: row.get(1)?, data, delivery: row.get(3)? })
+}
+
+fn set_up(connection: &Connection, found: u32) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    if found == 0 {
+        connection.execute_batch(&format!("BEGIN;{SCHEMA}PRAGMA user_version = {VERSION};COMMIT;"))?;
+    }
+    let old = format!("WHERE at < unixepoch('now', '{KEPT}')");
+    connection.execute_batch(&format!("DELETE FROM owed {old} AND settled = 1; DELETE FROM runs {old};"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn owed(id: &str, delivery: Option<&str>) -> Owed {
+        let (id, kind) = (id.to_owned(), "run.complete".to_owned());
+        Owed { id, kind, data: json!({"run_id": "run_1"}), delivery: delivery.map(str::to_owned) }
+    }
+
+    #[tokio::test]
+    async fn what_is_owed_stays_until_the_hub_has_answered_also_over_a_restart() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(folder.path()).unwrap();
+        journal.owe(owed("1", Some("dlv_1"))).await.unwrap();
+        journal.owe(owed("1", Some("dlv_1"))).await.unwrap();
+        journal.owe(owed("2", None)).await.unwrap();
+        drop(journal);
+        let journal = Journal::open(folder.path()).unwrap();
+        assert_eq!(journal.owed().await.unwrap(), [owed("1", Some("dlv_1")), owed("2", None)]);
+        journal.settle("1".to_owned()).await.unwrap();
+        assert_eq!(journal.owed().await.unwrap(), [owed("2", None)]);
+    }
+
+    #[tokio::test]
+    async fn a_result_is_found_again_after_it_was_settled() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(folder.path()).unwrap();
+        journal.owe(owed("1", Some("dlv_1"))).await.unwrap();
+        journal.settle("1".to_owned()).await.unwrap();
+        assert_eq!(journal.finished().await.unwrap(), ["dlv_1"]);
+        assert_eq!(journal.results_of("dlv_1".to_owned()).await.unwrap().len(), 1);
+        assert!(journal.results_of("dlv_2".to_owned()).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_thread_of_a_run_is_kept_and_the_newest_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(folder.path()).unwrap();
+        let kept = |resume: &str| KeptRun { run: "run_1".into(), engine: "codex".into(), resume: resume.into() };
+        journal.keep_run("dlv_1".to_owned(), kept("a")).await.unwrap();
+        journal.keep_run("dlv_1".to_owned(), kept("b")).await.unwrap();
+        assert_eq!(journal.run_of("dlv_1".to_owned()).await.unwrap(), Some(kept("b")));
+        assert_eq!(journal.run_of("dlv_2".to_owned()).await.unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_of_a_newer_version_is_not_touched() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Journal::open(folder.path()).unwrap());
+        let connection = Connection::open(folder.path().join(FILE)).unwrap();
+        connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        assert!(matches!(Journal::open(folder.path()), Err(JournalError::Newer { .. })));
+    }
+}

@@ -1,0 +1,21 @@
+//! The daemon: hosts agents on this machine and carries them to a hub.
+//!
+//! To the hub it is one more client of the Lark door that registers agents; what it hosts are engines, driven through
+//! the desk, and programs in any language, which speak to it over a Unix socket. Read in this order: [`settings`] (whom it
+//! hosts), [`wire`] and [`link`] (one connection to the hub), [`journal`] (what survives a crash), [`wake`], [`prompt`],
+//! [`command`] and [`policy`] (what is wanted, as values), [`daemon`] (one task, one enum of events), [`programs`].
+
+pub mod command;
+pub mod daemon;
+pub mod hub;
+pub mod journal;
+pub mod link;
+pub mod policy;
+pub mod programs;
+pub mod prompt;
+pub mod settings;
+pub mod wake;
+pub mod wire;
+
+pub use daemon::{DaemonError, Handle, run};
+pub use settings::{AgentSpec, EngineAgent, Kind, Policy, ProgramAgent, Settings};

@@ -1,0 +1,305 @@
+//! The daemon as the configuration sets it up: alone (`moot agentd`), or inside the hub.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use folkmoot_agentd::settings::{EngineAgent, Kind, Policy, ProgramAgent, Worktrees};
+use folkmoot_agentd::{AgentSpec, DaemonError, Handle, Settings};
+use folkmoot_core::command::{Command, HostAgent, Reply, WelcomeGuest};
+use folkmoot_core::hosting::{self as core_hosting, Hosted};
+use folkmoot_core::ids::MemberId;
+use folkmoot_core::model::{Door, Guest, Role, RoleCard};
+use folkmoot_core::{Actor, access};
+use reqwest::Url;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::app::App;
+use crate::cli::Fault;
+use crate::config::{Agent, Config};
+use crate::{hosting, runner};
+
+/// The daemon's own folder inside the hub's, so that one beside it on the same machine does not meet it.
+const FOLDER: &str = "hosting";
+
+/// The agents of the configuration.
+pub fn configured(config: &Config) -> Vec<AgentSpec> {
+    let data_dir = config.data_dir();
+    let of = |(name, agent): (&String, &Agent)| AgentSpec {
+        name: name.clone(),
+        id: None,
+        kind: match agent.is_program() {
+            true => Kind::Program(program(agent)),
+            false => Kind::Engine(engine(config, &data_dir, name, agent)),
+        },
+    };
+    config.agents.iter().map(of).collect()
+}
+
+fn program(agent: &Agent) -> ProgramAgent {
+    ProgramAgent {
+        command: agent.command.clone(),
+        env: agent.env.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect(),
+        auto_start: agent.auto_start,
+        restart: agent.restart,
+        max_restarts: agent.max_restarts,
+    }
+}
+
+fn engine(config: &Config, data_dir: &Path, name: &str, agent: &Agent) -> EngineAgent {
+    let project = filled(&agent.project);
+    let worktrees = agent.worktrees.then(|| {
+        let known = project.as_ref().and_then(|name| config.projects.get(name));
+        Worktrees {
+            folder: known.map_or_else(|| ".worktrees".into(), |project| project.worktrees_dir.clone().into()),
+            base: known.and_then(|project| filled(&project.worktree_base)),
+        }
+    });
+    EngineAgent {
+        engine: agent.engine.clone(),
+        model: filled(&agent.model),
+        folder: folder_of(config, data_dir, name, project.as_deref()),
+        project,
+        system_prompt: agent.system_prompt.clone(),
+        capabilities: agent.capabilities.clone(),
+        policy: policy(agent.policy),
+        deny: agent.deny.clone(),
+        worktrees,
+    }
+}
+
+/// A folder that is not there is told in the thread, when somebody wants something of the agent.
+fn folder_of(config: &Config, data_dir: &Path, name: &str, project: Option<&str>) -> PathBuf {
+    hosting::folder(config, data_dir, name, project).unwrap_or_else(|_| PathBuf::from(project.unwrap_or_default()))
+}
+
+fn filled(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|text| !text.is_empty())
+}
+
+fn policy(policy: core_hosting::Policy) -> Policy {
+    match policy {
+        core_hosting::Policy::Ask => Policy::Ask,
+        core_hosting::Policy::AskCommands => Policy::AskCommands,
+        core_hosting::Policy::AcceptEdits => Policy::AcceptEdits,
+    }
+}
+
+/// What this machine is called in runs.
+pub fn machine() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The settings of a daemon of its own.
+pub fn alone(config: &Config) -> anyhow::Result<Settings> {
+    let key = config.agentd.api_key.expose().to_owned();
+    if key.is_empty() {
+        return Err(Fault::usage("`agentd.api_key` is not set, so the daemon cannot log in")
+            .hint("`moot agent add NAME --engine ENGINE` makes an agent and the key; or set MOOT_AGENTD__API_KEY_FILE")
+            .into());
+    }
+    let data_dir = config.data_dir();
+    std::fs::create_dir_all(&data_dir).map_err(|error| {
+        Fault::failed(format!("the data folder `{}` cannot be made: {error}", data_dir.display()))
+            .hint("choose another one with --data-dir")
+    })?;
+    Ok(Settings {
+        server: Url::parse(&config.agentd.server)?,
+        key: Arc::new(move || key.clone()),
+        socket: Some(config.agentd.socket_path(&data_dir)),
+        machine: machine(),
+        agents: configured(config),
+        data_dir,
+    })
+}
+
+pub fn fault(error: &DaemonError) -> Fault {
+    let fault = Fault::failed(error.to_string());
+    match error {
+        DaemonError::Refused(_) => {
+            fault.hint("`moot member key NAME` makes a new key for an agent; put it into `agentd.api_key`")
+        }
+        DaemonError::Socket { .. } => fault.hint("stop the other daemon, or set `agentd.socket`"),
+        DaemonError::Journal(_) => fault,
+    }
+}
+
+/// Runs the daemon inside the hub, as soon as there is somebody to host. Its troubles are not the hub's: they are logged.
+pub fn inside_hub(app: &App, address: SocketAddr, stop: watch::Receiver<bool>) -> JoinHandle<()> {
+    let app = app.clone();
+    tokio::spawn(async move {
+        if let Err(Fault { sentence, hint, .. }) = host(&app, address, stop).await {
+            tracing::error!(hint, "the hub goes on without the agents it hosts: {sentence}");
+        }
+    })
+}
+
+async fn host(app: &App, address: SocketAddr, mut stop: watch::Receiver<bool>) -> Result<(), Fault> {
+    let mut changes = app.hosting().changes();
+    let agents = loop {
+        changes.borrow_and_update();
+        let agents = wanted(app).await;
+        if !agents.is_empty() {
+            break agents;
+        }
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return Ok(()) },
+            _ = stop.wait_for(|stop| *stop) => return Ok(()),
+        }
+    };
+    let daemon = welcome(app).await?;
+    let settings = inside(app, address, daemon, agents)?;
+    let (tell, told) = tokio::sync::oneshot::channel::<Handle>();
+    let follow = async {
+        let Ok(handle) = told.await else { return };
+        while changes.changed().await.is_ok() {
+            handle.host(wanted(app).await);
+        }
+    };
+    let stopped = async move {
+        let _ = stop.wait_for(|stop| *stop).await;
+    };
+    let run = folkmoot_agentd::run(settings, runner::runner(app.config()), stopped, |handle| drop(tell.send(handle)));
+    tokio::pin!(run, follow);
+    let ended = tokio::select! {
+        ended = &mut run => ended,
+        () = &mut follow => run.await,
+    };
+    ended.map_err(|error| fault(&error))
+}
+
+fn inside(app: &App, address: SocketAddr, daemon: MemberId, agents: Vec<AgentSpec>) -> Result<Settings, Fault> {
+    let data_dir = app.data_dir().join(FOLDER);
+    std::fs::create_dir_all(&data_dir)
+        .map_err(|error| Fault::failed(format!("the folder `{}` cannot be made: {error}", data_dir.display())))?;
+    let has_programs = app.config().agents.values().any(Agent::is_program);
+    let server = Url::parse(&format!("ws://{}/ws", near(address))).map_err(|error| Fault::failed(error.to_string()))?;
+    let minting = app.clone();
+    Ok(Settings {
+        server,
+        key: Arc::new(move || {
+            let member = minting.with_state(|state| state.member(daemon).cloned());
+            member.map(|member| minting.auth().issue_token(&member, minting.now())).unwrap_or_default()
+        }),
+        socket: has_programs.then(|| app.config().agentd.socket_path(app.data_dir())),
+        machine: machine(),
+        agents,
+        data_dir,
+    })
+}
+
+/// How the hub reaches itself.
+fn near(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+    };
+    SocketAddr::new(ip, address.port())
+}
+
+/// The daemon's own member: a guest of the hub's workspace, with no key that anybody could use.
+async fn welcome(app: &App) -> Result<MemberId, Fault> {
+    let Guest { door, key } = Guest::daemon();
+    let role_card =
+        RoleCard { system_prompt: "Carries the agents that this hub hosts.".to_owned(), capabilities: Vec::new() };
+    let welcome = WelcomeGuest { door, key, name: "agentd".to_owned(), role_card };
+    match app.execute(Actor::hub(Door::Lark), Command::WelcomeGuest(welcome)).await {
+        Ok(Reply::Member(member)) => Ok(member.id),
+        Ok(_) => Err(Fault::failed("the hub did not let its own daemon in")),
+        Err(refusal) => Err(Fault::failed(refusal.to_string())),
+    }
+}
+
+/// Everybody whom the hub hosts, with their members.
+async fn wanted(app: &App) -> Vec<AgentSpec> {
+    let mut agents = adopted(app).await;
+    let config = app.config();
+    let made: Vec<(Hosted, String, RoleCard)> = app.with_state(|state| {
+        let named = |hosted: &Hosted| {
+            let member = state.member(hosted.agent)?;
+            Some((hosted.clone(), member.name.clone(), member.role_card.clone().unwrap_or_default()))
+        };
+        state.hosted().filter_map(named).collect()
+    });
+    for (hosted, name, card) in made {
+        if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
+            continue;
+        }
+        let folder = folder_of(config, app.data_dir(), &name, hosted.project.as_deref());
+        let spec = EngineAgent {
+            engine: hosted.engine,
+            model: hosted.model,
+            folder,
+            project: hosted.project,
+            system_prompt: card.system_prompt,
+            capabilities: card.capabilities,
+            policy: policy(hosted.policy),
+            deny: Vec::new(),
+            worktrees: None,
+        };
+        agents.push(AgentSpec { name, id: Some(hosted.agent.to_string()), kind: Kind::Engine(spec) });
+    }
+    agents
+}
+
+/// The agents of the configuration as members; who is missing is made. A key for a daemon of its own says that they are
+/// hosted elsewhere.
+async fn adopted(app: &App) -> Vec<AgentSpec> {
+    let config = app.config();
+    if !config.agentd.api_key.is_empty() {
+        return Vec::new();
+    }
+    let owner = app.with_state(|state| {
+        let workspace = access::oldest_workspace(state)?;
+        let owner = state.members_of(workspace).find(|member| member.role == Role::Owner)?;
+        Some((workspace, owner.id))
+    });
+    let Some((workspace, owner)) = owner else { return Vec::new() };
+    let mut agents = configured(config);
+    for agent in &mut agents {
+        let known = app.with_state(|state| {
+            state.member_named(workspace, &agent.name).map(|member| (member.id, member.is_agent()))
+        });
+        agent.id = match known {
+            Some((id, true)) => Some(id.to_string()),
+            Some((_, false)) => {
+                tracing::error!(agent = agent.name, "a person has this name; the agent needs another");
+                None
+            }
+            None => make(app, owner, agent).await,
+        };
+    }
+    agents.retain(|agent| agent.id.is_some());
+    agents
+}
+
+async fn make(app: &App, owner: MemberId, agent: &AgentSpec) -> Option<String> {
+    let (engine, model, role_card) = match &agent.kind {
+        Kind::Engine(engine) => {
+            let card =
+                RoleCard { system_prompt: engine.system_prompt.clone(), capabilities: engine.capabilities.clone() };
+            (engine.engine.clone(), engine.model.clone(), card)
+        }
+        Kind::Program(_) => ("program".to_owned(), None, RoleCard::default()),
+    };
+    let host = HostAgent {
+        name: agent.name.clone(),
+        engine,
+        model,
+        project: None,
+        role_card,
+        policy: core_hosting::Policy::default(),
+        channels: None,
+        is_kept: false,
+    };
+    match app.execute(Actor::new(owner, Door::Rest), Command::HostAgent(host)).await {
+        Ok(Reply::Hosted(hosted)) => Some(hosted.agent.to_string()),
+        Ok(_) => None,
+        Err(refusal) => {
+            tracing::error!(agent = agent.name, %refusal, "a configured agent could not be made a member");
+            None
+        }
+    }
+}
