@@ -44,6 +44,7 @@ fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
     assert_eq!(ours(&dependencies("folkmoot-core")), ["folkmoot-core"]);
     assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-core", "folkmoot-doors"]);
     assert_eq!(ours(&dependencies("folkmoot-engines")), ["folkmoot-engines"]);
+    assert_eq!(ours(&dependencies("folkmoot-agentd")), ["folkmoot-agentd", "folkmoot-engines", "folkmoot-peers"]);
     assert_eq!(ours(&dependencies("folkmoot-bot")), ["folkmoot-bot", "folkmoot-peers"]);
     assert_eq!(ours(&dependencies("folkmoot-pool")), ["folkmoot-peers", "folkmoot-pool"]);
     assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-store"]);
