@@ -22,19 +22,26 @@ pub fn spoken_names(text: &str) -> Vec<&str> {
         if start.starts_with("```") || start.starts_with("~~~") {
             fenced = !fenced;
         } else if !fenced && !start.starts_with('>') {
-            // Every second piece stands between two backticks; one without its other half is no code.
-            let pieces: Vec<_> = line.split('`').collect();
-            let closed = pieces.len() % 2 == 1;
-            let spoken =
-                pieces.iter().enumerate().filter(|(at, _)| at % 2 == 0 || (!closed && *at == pieces.len() - 1));
-            for name in spoken.flat_map(|(_, piece)| mentioned_names(piece)) {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
+            spoken_in(line, &mut names);
         }
     }
     names
+}
+
+/// The names in one line, less those between two backticks; one backtick without its other half is no code.
+fn spoken_in<'a>(line: &'a str, names: &mut Vec<&'a str>) {
+    let ticks = |text: &str| text.matches('`').count();
+    let paired = ticks(line) / 2 * 2;
+    let mut before = 0;
+    for word in line.split_whitespace() {
+        let in_code = before % 2 == 1 && before < paired;
+        before += ticks(word);
+        for name in mentioned_names(word) {
+            if !in_code && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -56,6 +63,8 @@ mod tests {
         assert_eq!(spoken_names("> @a said\n  > @b too\n@c, look"), ["c"]);
         assert_eq!(spoken_names("```\n@a\n```\n@b"), ["b"]);
         assert_eq!(spoken_names("a ` alone, then @b"), ["b"]);
+        assert_eq!(spoken_names("`code`@a is one word"), Vec::<&str>::new());
+        assert_eq!(spoken_names("`let x = @a.y @b` then @c"), ["c"]);
         assert_eq!(spoken_names("\\@a never"), Vec::<&str>::new());
     }
 }

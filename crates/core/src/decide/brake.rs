@@ -254,6 +254,9 @@ pub fn decided(context: &mut Context<'_>, approval: &Approval) -> Result<Vec<Eve
     } else {
         let cause = cause_of(context, &step)?;
         events.push(Event::Saved(Cause { closed: true, updated_at: context.now, ..cause }.into()));
+        let actor = Actor::new(approval.agent, Door::Rest);
+        let place = held.message_id;
+        events.extend(place.into_iter().flat_map(|id| messages::rewrite_if_there(context, actor, id, "stopped")));
         let stopped = held.delivery_id.map(|id| answered_by_it(context, id)).unwrap_or_default();
         events.extend(stopped.iter().map(|delivery| {
             deliveries::told(Delivery { updated_at: context.now, ..suppressed((**delivery).clone()) })

@@ -233,13 +233,27 @@ pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: Str
 
 /// A message that was there before it was finished gets its last text, and calls whom that text calls.
 pub(super) fn finish(context: &mut Context<'_>, actor: Actor, room: &Room, id: MessageId, content: String) -> Outcome {
-    let old = own_message(context, actor, id)?;
+    let message = own_message(context, actor, id)?;
+    let mut decision = rewrite(context, actor, message, content)?;
+    let Reply::Message(message) = &decision.reply else { return Ok(decision) };
+    let message = Arc::clone(message);
+    let root = thread_root(context, message.channel, message.thread)?;
+    attention::draw(context, room, &message, root.as_deref(), &mut decision.events)?;
+    Ok(decision)
+}
+
+/// Another text in place of one that nobody needs to read again; nothing of it is kept.
+fn rewrite(context: &Context<'_>, actor: Actor, old: Message, content: String) -> Outcome {
     let change = next_change(context, actor, &old, ChangeKind::Edited)?;
     let message = Arc::new(Message { content, updated_at: context.now, ..old });
-    let mut events = vec![Event::MessageEdited { message: Arc::clone(&message), change, edit: None }];
-    let root = thread_root(context, message.channel, message.thread)?;
-    attention::draw(context, room, &message, root.as_deref(), &mut events)?;
-    Ok(Decision::new(Reply::Message(message), events).reply_after(1))
+    let event = Event::MessageEdited { message: Arc::clone(&message), change, edit: None };
+    Ok(Decision::new(Reply::Message(message), vec![event]))
+}
+
+/// The same, where the message may be gone or its author no longer there: then nothing changes.
+pub(super) fn rewrite_if_there(context: &Context<'_>, actor: Actor, id: MessageId, content: &str) -> Vec<Event> {
+    let rewritten = own_message(context, actor, id).and_then(|old| rewrite(context, actor, old, content.to_owned()));
+    rewritten.map_or_else(|_| Vec::new(), |decision| decision.events)
 }
 
 pub fn delete(context: &mut Context<'_>, actor: Actor, id: MessageId) -> Outcome {

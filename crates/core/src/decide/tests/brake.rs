@@ -1,14 +1,17 @@
 //! Where agents that go on among themselves are stopped, and how people let them continue or not.
 
+use std::sync::Arc;
+
 use super::support::World;
 use super::support::world::{approvals, deliveries, message_of, reply, say, wakes};
-use crate::command::{Command, CreateTask, RequestApproval};
+use crate::command::{Command, CreateTask, Reply, RequestApproval};
 use crate::decide::Decision;
 use crate::decide::brake::{Held, Limit};
 use crate::delivery::{DeliveryState, WakeRules};
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Code};
+use crate::run::*;
 
 /// People and connected agents in one channel.
 struct Room {
@@ -365,4 +368,62 @@ fn what_is_held_is_not_lost_by_a_restart() {
     assert!(posted);
     let first = room.world.say(room.alice, room.general, "and on");
     assert_eq!(message_of(&room.world.done(room.bob, reply(&first, "yes"))).depth, 0);
+}
+
+/// The two answer each other with runs until an answer is held; the run, its wake and the question.
+fn quarrel_with_runs(room: &mut Room) -> (Arc<Run>, DeliveryId, Approval) {
+    room.begin();
+    for turn in 0..100 {
+        room.world.time_passes(300);
+        let (agent, other) = (room.agents[turn % 2], (turn + 1) % 2);
+        let wake = room.world.state.deliveries().of_agent(agent).next().map(|wake| wake.id).expect("a wake");
+        let start = StartRun { delivery: wake, engine: "script".to_owned(), ..StartRun::default() };
+        room.world.done(agent, Command::Run(RunCommand::Start(start)));
+        let run = room.world.state.deliveries().get(wake).and_then(|wake| wake.run).expect("a run");
+        let complete = CompleteRun {
+            run,
+            end: RunEnd::Completed,
+            answer: Some(format!("@a{other} no, you ({turn})")),
+            error: None,
+            resume: None,
+            resume_line: None,
+            usage: None,
+            cost_usd: None,
+            model: None,
+        };
+        let ended = room.world.done(agent, Command::Run(RunCommand::Complete(complete)));
+        let Reply::Run { run, .. } = &ended.reply else { panic!("{:?}", ended.reply) };
+        if let Some(approval) = approvals(&ended).first() {
+            return (Arc::clone(run), wake, (*approval).clone());
+        }
+    }
+    panic!("nobody stopped them");
+}
+
+#[test]
+fn the_answer_of_a_run_is_held_too_and_stands_in_its_place_once_people_let_it() {
+    let mut room = room(2);
+    let (run, wake, approval) = quarrel_with_runs(&mut room);
+    assert_eq!(run.state, RunState::Completed);
+    assert_eq!(room.world.stored(run.message).content, "held until people let it pass");
+    assert_eq!(room.world.delivery(wake).why.as_deref(), Some("held"));
+    room.decide(&approval, true, ApprovalScope::Once);
+    assert_eq!(room.world.stored(run.message).content, "@a1 no, you (4)");
+    let over = room.world.delivery(wake);
+    assert_eq!((over.state, over.reply), (DeliveryState::Answered, Some(run.message)));
+    assert_eq!(wakes(&room.world.time_passes(1_000)).len(), 1);
+}
+
+#[test]
+fn a_held_answer_that_people_stop_ends_its_wake_and_is_not_asked_for_again() {
+    let mut room = room(2);
+    let (run, wake, approval) = quarrel_with_runs(&mut room);
+    let again = room.world.state.connections_of(run.agent)[0];
+    room.world.disconnect(run.agent, again);
+    room.world.connect(run.agent);
+    let hello = Command::Hello { role_card: RoleCard::default(), runtime: None };
+    assert!(wakes(&room.world.done(run.agent, hello)).is_empty(), "its answer is there already");
+    room.decide(&approval, false, ApprovalScope::Once);
+    assert_eq!(room.world.delivery(wake).state, DeliveryState::Suppressed);
+    assert_eq!(room.world.stored(run.message).content, "stopped");
 }
