@@ -51,6 +51,9 @@ export function size(bytes: number): string {
 
 export const plural = (n: number, one: string, many = `${one}s`): string => `${n.toLocaleString()} ${n === 1 ? one : many}`;
 
+/** A title without the marks of Markdown, for a single line. */
+export const plain = (title: string): string => title.replace(/[`*]+/g, '').replace(/\s+/g, ' ').trim();
+
 export function money(usd: number): string {
   return `$${usd < 0.1 ? usd.toFixed(3) : usd.toFixed(2)}`;
 }
