@@ -52,9 +52,9 @@ export function readAsk(approval: Approval): Ask {
   const place = take('cwd', 'dir', 'workspace', 'path', 'file_path', 'file');
   const brake = approval.kind === 'brake';
   const text = brake ? take('text') : take('message', 'text');
-  if (brake) for (const name of ['root_id', 'limit', 'channel_id', 'thread_id']) taken.add(name);
   const rest = Object.entries(payload)
-    .filter(([name]) => !taken.has(name))
+    // Of a brake, the text is what there is to decide about; the rest is for the hub.
+    .filter(([name]) => !brake && !taken.has(name))
     .map(([name, value]): [string, string] => [name, typeof value === 'string' ? value : JSON.stringify(value, null, 2)]);
   if (raw) rest.push(['details', raw]);
   const limit = LIMITS[String(payload.limit ?? '')];

@@ -80,7 +80,7 @@ export function deliveryWord(delivery: Delivery): { text: string; tone: '' | 'go
   }
   if (state === 'leased') return { text: 'woken', tone: 'info' };
   if (state === 'admitted') return { text: 'on it', tone: 'info' };
-  if (state === 'answered') return { text: 'answered', tone: 'good' };
+  if (state === 'answered') return { text: 'answered', tone: '' };
   if (state === 'passed') return { text: why ? `passed: ${why}` : 'passed', tone: '' };
   if (state === 'failed') return { text: why ? `failed: ${why}` : 'failed', tone: 'bad' };
   if (state === 'expired') return { text: 'expired unanswered', tone: 'bad' };
