@@ -6,7 +6,7 @@ import { touch, touchNow } from './live.svelte';
 import { Outbox } from './outbox';
 import { LarkSocket } from './socket';
 import { keep, kept } from './storage';
-import { putAction, putDelivery, putRun } from './store/apply';
+import { countReply, putAction, putDelivery, putRun } from './store/apply';
 import { Data } from './store/data';
 import { clientIdOf, seenNotices } from './store/select';
 import { Sync } from './store/sync';
@@ -14,6 +14,7 @@ import type { Channel, Frame, Json, Message, Run, Session } from './types';
 
 const PAGE = 80;
 const RENEW_AFTER_MS = 6 * 3600 * 1000;
+const RECOUNT_MS = 2000;
 const RENEW_CHECK_MS = 30 * 60 * 1000;
 
 type Listener = (data: Json, frame: Frame) => void;
@@ -34,6 +35,7 @@ class Hub {
   private readonly listeners = new Map<string, Set<Listener>>();
   private readonly resuming = new Set<string>();
   private readonly loading = new Map<string, Promise<void>>();
+  private readonly recounts = new Set<string>();
   private caughtUp = 0;
   private epoch = 0;
 
@@ -239,9 +241,28 @@ class Hub {
     if (frame.type === 'sync.done' || frame.type === 'sync.reload') this.resuming.delete(String(frame.data.channel_id));
     if (reload) this.reload(reload);
     if (frame.type === 'sync.lagged') this.lagged(frame.data);
+    if (frame.data?.thread_id && (frame.type === 'message.new' || frame.type === 'message.delete')) this.recountSoon(frame.data);
     if (frame.type === 'message.new') this.onMessage((frame.data.message ?? frame.data) as Message);
     if (frame.type === 'channel.joined' && frame.data.member_id === this.me) void this.fetchChannel(String(frame.data.channel_id));
     this.tellListeners(frame.type, frame.data, frame);
+  }
+
+  /** The count of replies is the hub's: asked for once a thread is quiet, unless the event told it. */
+  private recountSoon(told: Json): void {
+    const root = String(told.thread_id);
+    const channel = String(told.channel_id);
+    if (typeof told.thread_reply_count === 'number' || this.recounts.has(root) || !this.data.message(channel, root)) return;
+    this.recounts.add(root);
+    setTimeout(() => {
+      this.recounts.delete(root);
+      api.messages.get(root).then(
+        (message) => {
+          this.data.timeline(channel).apply({ kind: 'count', id: root, replies: message.reply_count });
+          touch(`channel:${channel}`);
+        },
+        () => {},
+      );
+    }, RECOUNT_MS);
   }
 
   private tellListeners(type: string, data: Json, frame: Frame = { type, data }): void {
@@ -283,7 +304,10 @@ class Hub {
 
   /** A message of our own that the hub stored; the event may have come before or comes later. */
   private own(message: Message): void {
-    this.data.timeline(message.channel_id).apply({ kind: 'put', message });
+    const timeline = this.data.timeline(message.channel_id);
+    const isNew = !timeline.messages.has(message.id);
+    timeline.apply({ kind: 'put', message });
+    if (isNew && timeline.messages.has(message.id)) countReply(this.data, message.channel_id, message.thread_id, undefined, 1);
     touchNow(`channel:${message.channel_id}`, ...(message.thread_id ? [`thread:${message.thread_id}`] : []));
   }
 

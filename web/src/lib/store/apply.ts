@@ -25,13 +25,16 @@ function messageNew(data: Data, it: Json, now: number): string[] {
   timeline.partial.delete(message.id);
   const topics = [`channel:${channel}`];
   if (message.thread_id) topics.push(`thread:${message.thread_id}`);
+  // A reply that a fetched page brought already is in the count that came with it.
+  const isNew = !timeline.messages.has(message.id);
   timeline.apply({ kind: 'put', message });
-  countReply(data, message.channel_id, message.thread_id, it.thread_reply_count, 1);
+  if (isNew || typeof it.thread_reply_count === 'number') countReply(data, message.channel_id, message.thread_id, it.thread_reply_count, 1);
   topics.push(...stopTyping(data, channel, message.sender_id, now));
   return topics;
 }
 
-function countReply(data: Data, channel: string, root: string | null | undefined, told: unknown, by: number): void {
+/** The count as the hub tells it, or our own. */
+export function countReply(data: Data, channel: string, root: string | null | undefined, told: unknown, by: number): void {
   if (!root) return;
   const known = data.message(channel, root);
   // Also for a root that is not here yet: a fetch that brings it may be under way.

@@ -23,6 +23,8 @@ export class FakeHub {
   messages: Message[] = [];
   readonly events: Frame[] = [];
   pins = new Map<string, string>();
+  /** Whether events of replies carry the root's count. */
+  tellsCounts = true;
   private made = 0;
   private clock = 1_700_000_000_000;
 
@@ -66,7 +68,7 @@ export class FakeHub {
     };
     this.messages.push(message);
     const root = thread ? this.change(thread, { reply_count: this.message(thread)!.reply_count + 1 }) : undefined;
-    return this.tell('message.new', { ...message, message, ...(root ? { thread_reply_count: root.reply_count } : {}) });
+    return this.tell('message.new', { ...message, message, ...(root && this.tellsCounts ? { thread_reply_count: root.reply_count } : {}) });
   }
 
   edit(id: string): void {
@@ -80,7 +82,7 @@ export class FakeHub {
     this.messages = this.messages.filter((it) => it.id !== id && it.thread_id !== id);
     const root = gone.thread_id ? this.message(gone.thread_id) : undefined;
     const counted = root ? this.change(root.id, { reply_count: root.reply_count - 1 }) : undefined;
-    this.tell('message.delete', { id, message_id: id, thread_id: gone.thread_id, ...(counted ? { thread_reply_count: counted.reply_count } : {}) });
+    this.tell('message.delete', { id, message_id: id, thread_id: gone.thread_id, ...(counted && this.tellsCounts ? { thread_reply_count: counted.reply_count } : {}) });
   }
 
   react(id: string, emoji: string): void {

@@ -114,7 +114,9 @@ function expectSameAsFresh(reader: Reader, hub: FakeHub): void {
   const first = timeline.reachedStart ? 0 : timeline.floor;
   const last = timeline.reachedEnd ? Infinity : timeline.ceiling;
   const fresh = hub.messages.filter((it) => !it.thread_id && it.seq >= first && it.seq <= last);
-  expect(shown).toEqual(fresh);
+  // Where the hub does not tell the count of replies, the page asks for it once things are quiet.
+  const counted = (list: Message[]) => (hub.tellsCounts ? list : list.map((it) => ({ ...it, reply_count: 0 })));
+  expect(counted(shown)).toEqual(counted(fresh));
   for (const root of timeline.wholeThreads) {
     if (!hub.messages.some((it) => it.id === root)) continue;
     expect(timeline.repliesIn(root)).toEqual(hub.thread(root).slice(1));
@@ -126,6 +128,7 @@ describe('applied events equal a fresh fetch', () => {
     it(`seed ${seed}`, () => {
       const random = new Random(seed * 7919);
       const hub = new FakeHub();
+      hub.tellsCounts = seed % 2 === 0;
       for (let i = random.below(60); i > 0; i -= 1) hub.step(random);
       const reader = new Reader(hub);
       for (let i = 0; i < 120; i += 1) {
