@@ -32,17 +32,17 @@ async fn two_humans_and_an_agent_hold_a_conversation() {
         assert_eq!(new["thread_id"], question.as_str());
     }
 
-    // The agent asks before it deploys; bob allows it.
+    // The agent asks before it deploys; alice, who answers for it, allows it.
     let request = json!({ "channel_id": general, "action": "deploy", "payload": "{\"version\":\"v2\"}" });
     let asked = agent.asks("approval.request", request, "approval.request").await;
     let seen = bob_lark.expect("approval.request").await;
     assert_eq!(seen["id"], asked["id"]);
     let path = format!("/v1/approvals/{}", text(&asked, "id"));
-    bob.rest.patch(&path, json!({ "approved": true, "note": "go" })).await.ok();
-    for lark in [&mut alice_lark, &mut agent] {
+    alice.rest.patch(&path, json!({ "approved": true, "note": "go" })).await.ok();
+    for lark in [&mut bob_lark, &mut agent] {
         let result = lark.expect("approval.result").await;
         assert_eq!(result["status"], "approved");
-        assert_eq!(result["reviewer_id"], bob.id.as_str());
+        assert_eq!(result["reviewer_id"], alice.id.as_str());
     }
     agent.say(&general, "@alice @bob deployed.").await;
     for lark in [&mut alice_lark, &mut bob_lark] {
