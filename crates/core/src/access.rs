@@ -254,16 +254,18 @@ pub fn may_see_run(state: &State, member: &Member, run: &Run) -> bool {
     may_see_within(state, member, run.workspace, Some(run.channel))
 }
 
-/// People stop a run: who asked, who answers for the agent, admins, and everybody who may speak in the channel. For
-/// strangers it does not exist.
+/// People stop a run: who asked, who answers for the agent, admins where they see it, and everybody who may speak in the
+/// channel. For strangers it does not exist.
 pub fn may_stop_run(state: &State, member: &Member, run: &Run) -> Result<(), Refusal> {
     let own_workspace = member.workspace == run.workspace;
-    let concerned = run.asker == Some(member.id) || answers_for(state, member, run.agent) || member.role >= Role::Admin;
+    let sees = may_see_run(state, member, run);
+    let concerned = run.asker == Some(member.id) || answers_for(state, member, run.agent);
+    let oversees = sees && member.role >= Role::Admin;
     let speaks = room_to_speak(state, Actor::new(member.id, Door::Rest), run.channel).is_ok();
-    if own_workspace && !member.is_agent() && (concerned || speaks) {
+    if own_workspace && !member.is_agent() && (concerned || oversees || speaks) {
         return Ok(());
     }
-    Err(if may_see_run(state, member, run) { refusal::NOT_A_STOPPER } else { refusal::RUN_NOT_FOUND })
+    Err(if sees { refusal::NOT_A_STOPPER } else { refusal::RUN_NOT_FOUND })
 }
 
 /// Who reports on a run outside the agent's own connection: the agent, and the member whose daemon carries it now.

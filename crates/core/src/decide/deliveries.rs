@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, attention, brake, origin, sending, short_text, windows};
+use super::{Context, Decision, Outcome, attention, brake, origin, runs, sending, short_text, windows};
 use crate::command::Reply;
 use crate::delivery::{Delivery, DeliveryState};
 use crate::event::{Event, WakeReason};
@@ -89,7 +89,14 @@ pub(super) fn fail(context: &mut Context<'_>, actor: Actor, id: DeliveryId, why:
 }
 
 pub(super) fn join(context: &mut Context<'_>, actor: Actor, id: DeliveryId, run: RunId) -> Outcome {
-    Ok(saved(admit(context, actor, id, Some(run))?))
+    let run = runs::own_run(context, actor, run)?;
+    let admitted = admit(context, actor, id, Some(run.id))?;
+    if run.is_open() {
+        return Ok(saved(admitted));
+    }
+    // It was said to a run that has ended meanwhile, and ends as that did.
+    let (state, why) = runs::end_of_delivery(&run);
+    Ok(saved(end(context, &admitted, state, why, Some(run.message))))
 }
 
 pub(super) fn cancel(context: &mut Context<'_>, actor: Actor, id: DeliveryId) -> Outcome {

@@ -9,12 +9,14 @@ mod strangers;
 mod support;
 
 use domain::Command;
+use domain::ids::RunId;
 use folkmoot_core as domain;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use support::World;
 use support::commands::{Dice, KINDS, ROLLS, number};
 use support::pool::Pool;
+use support::runs::new_run;
 use support::world::key;
 
 /// So many cases, or in proportion to `PROPTEST_CASES` (256 when it is not set). Failures are shown, not kept in files.
@@ -43,6 +45,7 @@ fn lively_world(mark: &str) -> World {
     world.connect(bot);
     world.daemon(bob, &[bot]);
     world.daemon(alice, &[other]);
+    world.store(new_run(RunId(1 << 100), world.workspace, room, bot));
     for channel in [room, back, dm] {
         let first = world.say(bot, channel, &format!("{mark} first"));
         world.done(bot, Command::Pin { channel: None, message: first.id });

@@ -14,6 +14,7 @@ use crate::domain::{Actor, Command, Decision, Event, Refusal};
 use crate::support::World;
 use crate::support::commands::{Dice, ROLLS};
 use crate::support::pool::Pool;
+use crate::support::runs::new_run;
 use crate::{cases, draws, lively_world};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -191,7 +192,7 @@ proptest! {
             let mut dice = Dice::new(rolls);
             let command = pool.command(&mut dice);
             // Whoever knows a secret may use it.
-            if matches!(command, Command::PostToWebhook { .. } | Command::RegisterAgent(_)) {
+            if matches!(command, Command::PostToWebhook { .. } | Command::RegisterAgent(_) | Command::Join(_)) {
                 continue;
             }
             for who in [mallory, agent, gone, MemberId::NONE] {
@@ -218,6 +219,7 @@ proptest! {
             world.connect(member);
         }
         world.say(bob, room, "hush @bot first");
+        world.store(new_run(RunId(1 << 100), world.workspace, room, bot));
         live(&mut world, &past, |world, _, command| happens_within(world, room, command));
         let inside = Inside::of_channel(&world, room);
         let pool = stranger_pool(&mut world);

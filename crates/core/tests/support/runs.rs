@@ -2,6 +2,7 @@
 
 use super::commands::{Dice, raw};
 use super::domain::command::Command;
+use super::domain::ids::*;
 use super::domain::run::*;
 use super::pool::Pool;
 use super::world::new_file;
@@ -58,6 +59,41 @@ impl Pool {
 
     fn change(&self, dice: &mut Dice) -> FileChange {
         FileChange { path: self.text(dice), kind: FileChangeKind::Modified, added: 1, removed: 2 }
+    }
+}
+
+/// A run that has begun in a thread of its own.
+pub fn new_run(id: RunId, workspace: WorkspaceId, channel: ChannelId, agent: MemberId) -> Run {
+    let message = MessageId(id.0);
+    Run {
+        id,
+        workspace,
+        channel,
+        thread: message,
+        message,
+        trigger: message,
+        delivery: DeliveryId::NONE,
+        agent,
+        asker: None,
+        engine: "script".to_owned(),
+        model: None,
+        project: None,
+        branch: None,
+        machine: None,
+        state: RunState::Running,
+        error: None,
+        resume: None,
+        resume_line: None,
+        started_at: 0,
+        ended_at: None,
+        usage: None,
+        cost_usd: None,
+        action_count: 0,
+        changes: Vec::new(),
+        diff: None,
+        stop_requested: false,
+        answer: None,
+        news: RunNews::Started,
     }
 }
 

@@ -102,6 +102,13 @@ impl World {
         }
     }
 
+    /// Keeps a thing as if it had been decided.
+    pub fn store(&mut self, record: impl Into<Record>) {
+        let event = Event::Saved(record.into());
+        self.ledger.append(&event);
+        self.state.apply(&event);
+    }
+
     pub fn later(&mut self, by: Millis) {
         self.now += by;
     }

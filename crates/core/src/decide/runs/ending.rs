@@ -118,17 +118,22 @@ fn call(
 
 /// All wakes that went into the run end as it did; who asked in vain is told.
 fn end_deliveries(context: &mut Context<'_>, run: &Run, reply: Option<MessageId>, events: &mut Vec<Event>) {
-    let (state, why) = match run.state {
-        RunState::Failed => (DeliveryState::Failed, Some(run.error.clone().unwrap_or_else(|| "the run failed".into()))),
-        RunState::Cancelled => (DeliveryState::Cancelled, run.error.clone()),
-        RunState::Completed | RunState::Running | RunState::Waiting => (DeliveryState::Answered, None),
-    };
+    let (state, why) = end_of_delivery(run);
     for delivery in deliveries::of_run(context, run.agent, run.id) {
         let ended = deliveries::end(context, &delivery, state, why.clone(), reply);
         if state == DeliveryState::Failed {
             events.push(put(deliveries::notice(context, &ended, "delivery_failed")));
         }
         events.push(put(ended));
+    }
+}
+
+/// How a wake ends that went into a run, and why.
+pub fn end_of_delivery(run: &Run) -> (DeliveryState, Option<String>) {
+    match run.state {
+        RunState::Failed => (DeliveryState::Failed, Some(run.error.clone().unwrap_or_else(|| "the run failed".into()))),
+        RunState::Cancelled => (DeliveryState::Cancelled, run.error.clone()),
+        RunState::Completed | RunState::Running | RunState::Waiting => (DeliveryState::Answered, None),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::refusal::{self, Refusal};
 use crate::run::*;
 use crate::{Actor, access};
 
-pub use ending::end_with_their_place;
+pub use ending::{end_of_delivery, end_with_their_place};
 pub use sessions::{of_wake, worker_in};
 
 /// More changed files than this are not listed; the diff has them all.
@@ -65,7 +65,7 @@ fn known_run(context: &Context<'_>, id: RunId) -> Result<Option<Arc<Run>>, Refus
 }
 
 /// A run of the agent that acts, open or over.
-fn own_run(context: &Context<'_>, actor: Actor, id: RunId) -> Result<Arc<Run>, Refusal> {
+pub fn own_run(context: &Context<'_>, actor: Actor, id: RunId) -> Result<Arc<Run>, Refusal> {
     let run = visible_run(context, actor, id)?;
     if run.agent == actor.member { Ok(run) } else { Err(refusal::NOT_YOUR_RUN) }
 }

@@ -1,6 +1,7 @@
 //! Wakes and what comes of them: windows, states, answers, absence, expiry.
 
 use super::support::World;
+use super::support::runs::new_run;
 use super::support::world::{deliveries, notifications, reply, say, wakes};
 use crate::command::{Command, CreateTask, Reply, Send, Stage, UpdateTask};
 use crate::decide::Decision;
@@ -453,6 +454,10 @@ fn a_wake_that_joined_a_run_is_taken_and_not_answered_by_other_talk() {
     let delivery = woken(&mut room);
     let Room { mut world, codebot, general, .. } = room;
     let join = |run| Command::JoinDelivery { delivery: delivery.id, run: RunId(run) };
+    let workspace = world.workspace;
+    for run in [RunId(7), RunId(8)] {
+        world.store(new_run(run, workspace, general, codebot));
+    }
     world.done(codebot, join(7));
     let taken = now(&world, delivery.id);
     assert_eq!((taken.state, taken.run), (DeliveryState::Admitted, Some(RunId(7))));
@@ -539,7 +544,8 @@ fn what_was_sent_before_a_connection_was_lost_is_sent_again_with_the_same_id() {
 fn after_a_restart_of_the_hub_what_was_taken_is_sent_again_with_its_run() {
     let mut room = room();
     let delivery = woken(&mut room);
-    let Room { mut world, codebot, .. } = room;
+    let Room { mut world, codebot, general, .. } = room;
+    world.store(new_run(RunId(7), world.workspace, general, codebot));
     world.done(codebot, Command::JoinDelivery { delivery: delivery.id, run: RunId(7) });
     world.state = world.ledger.load();
     world.connect(codebot);
@@ -602,7 +608,8 @@ fn a_wake_nobody_takes_up_in_7_days_expires_and_its_sender_is_told() {
 fn what_a_run_works_on_does_not_expire() {
     let mut room = room();
     let delivery = woken(&mut room);
-    let Room { mut world, codebot, .. } = room;
+    let Room { mut world, codebot, general, .. } = room;
+    world.store(new_run(RunId(7), world.workspace, general, codebot));
     world.done(codebot, Command::JoinDelivery { delivery: delivery.id, run: RunId(7) });
     world.time_passes(8 * 24 * 60 * 60 * 1000);
     assert!(now(&world, delivery.id).is_open());

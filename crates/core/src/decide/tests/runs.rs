@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use super::support::runs::new_run;
 use super::support::world::{new_file, notifications};
 use super::support::{self, World};
 use crate::command::{Command, Reply, RequestApproval};
@@ -62,14 +63,8 @@ fn wake(world: &mut World, agent: MemberId, message: &Message, thread: Option<Me
         due_at: world.now,
         expires_at: world.now + 1_000_000,
     };
-    store(world, delivery.into());
+    world.store(delivery);
     id
-}
-
-fn store(world: &mut World, record: Record) {
-    let event = Event::Saved(record);
-    world.ledger.append(&event);
-    world.state.apply(&event);
 }
 
 fn start(delivery: DeliveryId) -> Command {
@@ -181,7 +176,7 @@ fn a_run_without_a_message_to_answer_stands_in_a_thread_of_its_own() {
     let mut scene = scene();
     scene.world.done(scene.bob, Command::DeleteMessage { message: scene.asked.id });
     let delivery = scene.stored_delivery();
-    store(&mut scene.world, Delivery { state: DeliveryState::Leased, ..delivery }.into());
+    scene.world.store(Delivery { state: DeliveryState::Leased, ..delivery });
     let run = run_of(&scene.world.done(scene.codebot, start(scene.delivery)));
     assert_eq!((run.thread, run.trigger), (run.message, run.message));
 }
@@ -214,7 +209,7 @@ fn a_run_names_its_engine_and_needs_a_channel() {
     let refused = scene.world.refused(scene.codebot, Command::Run(RunCommand::Start(nameless)));
     assert_eq!(refused, Refusal::bad_request("engine is required"));
     let delivery = scene.stored_delivery();
-    store(&mut scene.world, Delivery { channel: None, ..delivery }.into());
+    scene.world.store(Delivery { channel: None, ..delivery });
     assert_eq!(scene.world.refused(scene.codebot, start(scene.delivery)).code, Code::Conflict);
 }
 
@@ -351,6 +346,24 @@ fn every_wake_that_went_into_a_run_ends_with_it() {
     assert_eq!(scene.world.state.deliveries().of_run(scene.codebot, run).count(), 0);
     let ended = all::<Delivery>(&scene.world).into_iter().filter(|it| it.state == DeliveryState::Answered).count();
     assert_eq!(ended, 2);
+}
+
+#[test]
+fn a_wake_joins_an_open_run_of_its_own_agent_and_ends_like_one_that_has_ended() {
+    let mut scene = scene();
+    let run = scene.at_work();
+    let asked = scene.asked.clone();
+    let late = wake(&mut scene.world, scene.codebot, &asked, Some(asked.id));
+    let join = |run| Command::JoinDelivery { delivery: late, run };
+    assert_eq!(scene.world.refused(scene.codebot, join(RunId(7))), refusal::RUN_NOT_FOUND);
+    let foreign = new_run(RunId(8), scene.world.workspace, scene.general, scene.alice);
+    scene.world.store(foreign);
+    assert_eq!(scene.world.refused(scene.codebot, join(RunId(8))), refusal::NOT_YOUR_RUN);
+    let message = scene.stored_run(run).message;
+    scene.world.done(scene.codebot, complete(run, RunEnd::Completed, "done"));
+    scene.world.done(scene.codebot, join(run));
+    let ended = all::<Delivery>(&scene.world).into_iter().find(|it| it.id == late).unwrap();
+    assert_eq!((ended.state, ended.reply), (DeliveryState::Answered, Some(message)));
 }
 
 #[test]
@@ -565,6 +578,11 @@ fn a_run_is_stopped_by_the_asker_the_owner_admins_and_whoever_may_speak_and_nobo
     let bob = scene.bob;
     scene.world.done(bob, Command::RemoveFromChannel { channel: scene.general, member: bob });
     scene.world.done(bob, stop(run));
+    let hidden = scene.world.private("hidden", &[bob, scene.codebot]);
+    let hidden = new_run(RunId(9), scene.world.workspace, hidden, scene.codebot);
+    scene.world.store(hidden);
+    assert_eq!(scene.world.refused(chief, stop(RunId(9))), refusal::RUN_NOT_FOUND, "an admin who does not see it");
+    scene.world.done(scene.alice, stop(RunId(9)));
 }
 
 #[test]
