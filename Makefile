@@ -22,8 +22,9 @@ help: ## show this list
 run: page ## build and start the hub on http://127.0.0.1:8484/
 	$(CARGO) run --locked -p folkmoot-server -- serve
 
-test: tools fmt lint ## formatting, clippy with warnings denied, all tests
+test: tools page fmt lint ## formatting, clippy with warnings denied, all tests, the page in a browser
 	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory webtest
 
 check: test soak fuzz audit ## test, then the long soaks, fuzzing for a bounded time, audit
 
@@ -68,6 +69,13 @@ web: ## build the page into web/dist; the next build of the hub takes it in
 	@command -v npm >/dev/null 2>&1 || { echo "the page is built with Node.js 20.19 or newer; install it (with npm) and run \`make web\` again" >&2; exit 1; }
 	@cd web && if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then $(NPM_INSTALL); fi
 	cd web && npm run --silent build
+
+# The page: types, the state layer, and the page in a browser against the binary that `cargo test` has built.
+.PHONY: webtest
+webtest:
+	@if ! command -v npm >/dev/null 2>&1; then echo "there is no Node.js; the tests of the page are passed over" >&2; exit 0; fi; \
+	cd web && npm run --silent check && npm run --silent test && \
+	if command -v chromium >/dev/null 2>&1; then npm run --silent e2e; else echo "there is no chromium; the page was not tried in a browser" >&2; fi
 
 # For whoever wants to run or test the hub: the page, when there is Node.js and something of it changed.
 .PHONY: page

@@ -1,0 +1,141 @@
+// What goes wrong: the network, the hub, the session, long texts, large and hostile things.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Hub, PASSWORD } from './support/hub.mjs';
+import { Browser, until } from './support/page.mjs';
+
+let hub, browser, owner, ann;
+
+before(async () => {
+  hub = await Hub.start();
+  browser = await Browser.launch();
+  owner = await hub.owner();
+  ann = await browser.open(hub, { as: owner });
+  await ann.channel(owner.general);
+});
+after(async () => {
+  await browser.end();
+  await hub.end();
+});
+
+const texts = async () => (await owner.call('GET', `/v1/channels/${owner.general.id}/messages?limit=200`)).map((it) => it.content).reverse();
+
+test('22 paste 12,000 characters: a clear limit, the text kept, offered as a file', async () => {
+  await ann.composer.fill('x'.repeat(12_000));
+  await ann.page.getByText('12,000 of 10,000').waitFor();
+  assert.equal((await ann.composer.inputValue()).length, 12_000);
+  await ann.button(/as a file/i).click();
+  await ann.page.getByRole('list', { name: 'Files to send' }).getByText(/\.txt|\.md/).waitFor();
+  await ann.composer.fill('a long text');
+  await ann.button('Send', { exact: true }).click();
+  await ann.message('a long text').waitFor();
+  await until(async () => (await owner.call('GET', `${owner.ws}/files`)).some((file) => file.size === 12_000), 'the file is there');
+});
+
+test('22 drop an image', async () => {
+  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  const transfer = await ann.page.evaluateHandle((data) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], 'dot.png', { type: 'image/png' }));
+    return transfer;
+  }, png.toString('base64'));
+  for (const kind of ['dragenter', 'dragover', 'drop']) await ann.composer.dispatchEvent(kind, { dataTransfer: transfer });
+  await ann.page.getByRole('list', { name: 'Files to send' }).getByText('dot.png').waitFor();
+  await ann.composer.fill('a picture');
+  await until(() => ann.button('Send', { exact: true }).isEnabled(), 'the upload is over');
+  await ann.button('Send', { exact: true }).click();
+  await ann.log.getByRole('img', { name: 'dot.png' }).waitFor();
+});
+
+test('a file over the limit is refused with a sentence', async () => {
+  const large = join(hub.home, 'large.bin');
+  writeFileSync(large, Buffer.alloc(33 * 1024 * 1024));
+  await ann.page.locator('input[type=file]').first().setInputFiles(large);
+  await ann.page.getByText(/32 MB|too large|too big/i).first().waitFor();
+  const remove = ann.button('Remove large.bin');
+  if (await remove.count()) await remove.click();
+});
+
+test('a message with hostile Markdown and a hostile file name stays text', async () => {
+  await ann.page.evaluate(() => (window.hacked = false));
+  const hostile = '<img src=x onerror="window.hacked=1"> [a](javascript:window.hacked=1) <script>window.hacked=1</script> ![b](https://evil.example/x.png) **bold**';
+  await owner.send(owner.general, hostile, { content_type: 'markdown' });
+  await ann.log.getByText('bold').last().waitFor();
+  const form = new FormData();
+  form.set('channel_id', owner.general.id);
+  form.set('file', new Blob(['x'], { type: 'text/html' }), '"><img src=x onerror=window.hacked=1>.html');
+  const upload = await fetch(`${hub.url}${owner.ws}/files`, { method: 'POST', headers: { authorization: `Bearer ${owner.session.token}` }, body: form });
+  const file = await upload.json();
+  await owner.send(owner.general, 'look at this file', { file_id: file.id });
+  await ann.message('look at this file').waitFor();
+  assert.equal(await ann.page.evaluate(() => window.hacked), false);
+  assert.equal(await ann.log.locator('script, img[src^="https:"], a[href^="javascript:"]').count(), 0);
+});
+
+test('no request goes to another host', async () => {
+  const foreign = [];
+  ann.page.on('request', (request) => !request.url().startsWith(hub.url) && !/^(blob|data):/.test(request.url()) && foreign.push(request.url()));
+  await ann.page.reload();
+  await ann.composer.waitFor();
+  assert.deepEqual(foreign, []);
+});
+
+test('23 pull the network cable, type, reconnect: nothing lost or doubled', async () => {
+  await ann.page.context().setOffline(true);
+  for (const text of ['offline one', 'offline two']) await ann.write(text);
+  await owner.send(owner.general, 'meanwhile');
+  await ann.page.context().setOffline(false);
+  await ann.message('meanwhile').waitFor();
+  const all = await until(async () => {
+    const said = await texts();
+    return said.includes('offline two') ? said : null;
+  }, 'what was typed arrives');
+  assert.equal(all.filter((it) => it === 'offline one').length, 1);
+  assert.equal(all.filter((it) => it === 'offline two').length, 1);
+  assert.ok(all.indexOf('offline one') < all.indexOf('offline two'));
+  for (const text of ['offline one', 'offline two', 'meanwhile']) assert.equal(await ann.log.locator('article').filter({ hasText: text }).count(), 1, text);
+});
+
+test('a restart of the hub: the page says so, comes back, and loses nothing', async () => {
+  await ann.composer.fill('a draft that stays');
+  await hub.kill();
+  await ann.page.getByText(/Reconnecting|cannot be reached|No connection/i).first().waitFor();
+  await ann.audit('without a connection');
+  await hub.run();
+  await owner.send(owner.general, 'after the restart');
+  await ann.message('after the restart').waitFor();
+  assert.equal(await ann.composer.inputValue(), 'a draft that stays');
+  await ann.composer.fill('');
+});
+
+test('an expired session keeps the draft and asks for the password in place', async () => {
+  await ann.composer.fill('half a sentence');
+  await owner.call('POST', '/v1/auth/logout', {});
+  await ann.page.getByRole('dialog').waitFor();
+  await ann.audit('signing in again');
+  await ann.page.getByRole('dialog').getByLabel('Password').fill(PASSWORD);
+  await ann.page.getByRole('dialog').getByRole('button', { name: /Sign in|Continue/ }).click();
+  await ann.page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal(await ann.composer.inputValue(), 'half a sentence');
+  await ann.composer.press('Enter');
+  await ann.message('half a sentence').waitFor();
+  const fresh = await hub.call('POST', '/v1/auth/login', { body: { name: 'ann', password: PASSWORD } });
+  owner.session = fresh;
+});
+
+test('a wrong password is told, and too many are locked with a time', async () => {
+  const guest = await browser.open(hub);
+  await guest.go('/signin');
+  await guest.audit('signing in');
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    await guest.signIn('ann', `wrong ${attempt}`);
+    await guest.page.getByRole('alert').waitFor();
+    await until(() => guest.button('Sign in').isEnabled(), 'the answer');
+  }
+  await guest.signIn('ann', 'wrong again');
+  await guest.page.getByRole('alert').getByText(/Try again in/).waitFor();
+  await guest.close();
+});
