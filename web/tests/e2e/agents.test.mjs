@@ -1,9 +1,10 @@
 // Working with agents: waking, watching, stopping, correcting, deciding; with an agent that behaves as an engine does.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { Agent } from './support/agent.mjs';
 import { Hub } from './support/hub.mjs';
 import { Browser, until } from './support/page.mjs';
+import { close, step } from './support/story.mjs';
 
 let hub, browser, owner, ann, coder;
 
@@ -53,17 +54,16 @@ before(async () => {
   await ann.channel(owner.general);
 });
 after(async () => {
-  await browser.end();
-  coder.leave();
-  await hub.end();
-  if (coder.failure) throw coder.failure;
+  coder?.leave();
+  await close(browser, hub);
+  if (coder?.failure) throw coder.failure;
 });
 
 /** The row of the newest run. */
 const row = () => ann.page.getByRole('button', { name: /^Run of coder/ }).last();
 const state = (word) => ann.page.getByRole('button', { name: new RegExp(`^Run of coder: ${word}`) }).last();
 
-test('07 mention the agent, see a sign of life within 2 s and an answer', async () => {
+step('07 mention the agent, see a sign of life within 2 s and an answer', async () => {
   const asked = Date.now();
   await ann.write('@coder are you there?');
   await ann.page.getByText(/coder: (about to wake|woken|on it)/).or(row()).first().waitFor();
@@ -71,7 +71,7 @@ test('07 mention the agent, see a sign of life within 2 s and an answer', async 
   await ann.log.getByText('I read: @coder are you there?').first().waitFor();
 });
 
-test('08 watch actions appear, open one, see the command output', async () => {
+step('08 watch actions appear, open one, see the command output', async () => {
   await ann.write('@coder watch this');
   await ann.log.getByText('All tests pass.').waitFor();
   await row().click();
@@ -82,7 +82,7 @@ test('08 watch actions appear, open one, see the command output', async () => {
   await ann.page.keyboard.press('Escape');
 });
 
-test('09 send two lines quickly: one answer, both lines used', async () => {
+step('09 send two lines quickly: one answer, both lines used', async () => {
   await ann.write('@coder first line');
   await ann.write('second line');
   await ann.log.getByText(/I read: @coder first line\s+second line/).first().waitFor();
@@ -90,7 +90,7 @@ test('09 send two lines quickly: one answer, both lines used', async () => {
   assert.equal(all.filter((it) => it.content.includes('I read: @coder first line')).length, 1);
 });
 
-test('10 stop a run: it stops within 2 s and says so', async () => {
+step('10 stop a run: it stops within 2 s and says so', async () => {
   await ann.write('@coder take your time');
   const stop = ann.button('Stop', { exact: true });
   await stop.waitFor();
@@ -100,7 +100,7 @@ test('10 stop a run: it stops within 2 s and says so', async () => {
   assert.ok(Date.now() - asked < 2000, `stopped after ${Date.now() - asked} ms`);
 });
 
-test('11 correct it while it runs', async () => {
+step('11 correct it while it runs', async () => {
   coder.steers = true;
   await ann.write('@coder begin');
   await state('working').waitFor();
@@ -109,7 +109,7 @@ test('11 correct it while it runs', async () => {
   coder.steers = false;
 });
 
-test('12 ask for a file change, see the diff', async () => {
+step('12 ask for a file change, see the diff', async () => {
   await ann.write('@coder change the notes');
   await ann.log.getByText('I changed notes.md.').waitFor();
   await row().click();
@@ -120,7 +120,7 @@ test('12 ask for a file change, see the diff', async () => {
   await ann.page.keyboard.press('Escape');
 });
 
-test('13 be asked before a risky command, deny with a reason, see the agent adapt', async () => {
+step('13 be asked before a risky command, deny with a reason, see the agent adapt', async () => {
   await ann.write('@coder something risky');
   const card = ann.page.getByRole('region', { name: /coder asks/ }).last();
   await card.getByText('rm -rf build').waitFor();
@@ -132,7 +132,7 @@ test('13 be asked before a risky command, deny with a reason, see the agent adap
   await ann.log.getByText('I left it alone, because: we still need it').first().waitFor();
 });
 
-test('14 approve the same ask from the phone', async () => {
+step('14 approve the same ask from the phone', async () => {
   await ann.write('@coder something risky again');
   const phone = await browser.open(hub, { as: owner, phone: true });
   await phone.go('/needs-you');
@@ -150,7 +150,7 @@ test('14 approve the same ask from the phone', async () => {
   await phone.close();
 });
 
-test('15 restart the hub with an ask open: card and run are still there', async () => {
+step('15 restart the hub with an ask open: card and run are still there', async () => {
   await ann.write('@coder risky, and the power goes');
   const card = ann.page.getByRole('region', { name: /coder asks/ }).last();
   await card.getByRole('button', { name: 'Allow once' }).waitFor();
@@ -162,7 +162,7 @@ test('15 restart the hub with an ask open: card and run are still there', async 
   await state('waits for a decision').waitFor();
 });
 
-test('16 mention an agent whose machine is off: told before sending, answered after it returns', async () => {
+step('16 mention an agent whose machine is off: told before sending, answered after it returns', async () => {
   await ann.composer.fill('@coder when you are back');
   await ann.page.getByText(/coder is offline and will answer/).waitFor();
   await ann.composer.press('Enter');
@@ -171,7 +171,7 @@ test('16 mention an agent whose machine is off: told before sending, answered af
   await ann.log.getByText('I read: @coder when you are back').first().waitFor();
 });
 
-test('17 mention two agents: each answers once, no echo between them', async () => {
+step('17 mention two agents: each answers once, no echo between them', async () => {
   const other = await Agent.join(owner, 'writer', (run, prompt) => run.answer(`writer read: ${prompt.replaceAll('@', '')}`));
   await ann.write('@coder and @writer, hello');
   await ann.log.getByText('I read: @coder and @writer, hello').first().waitFor();
@@ -184,7 +184,7 @@ test('17 mention two agents: each answers once, no echo between them', async () 
   other.leave();
 });
 
-test('19 reply in a thread to the agent without mentioning it: it answers there', async () => {
+step('19 reply in a thread to the agent without mentioning it: it answers there', async () => {
   await ann.write('@coder a question for the thread');
   await ann.log.getByText('I read: @coder a question for the thread').first().waitFor();
   const asked = ann.message('a question for the thread');
@@ -197,7 +197,7 @@ test('19 reply in a thread to the agent without mentioning it: it answers there'
   await panel.getByText('I read: and one more thing').first().waitFor();
 });
 
-test('the agents on their cards', async () => {
+step('the agents on their cards', async () => {
   await ann.go('/agents');
   await ann.page.getByRole('article', { name: 'coder' }).waitFor();
   await ann.audit('the agents');

@@ -1,8 +1,9 @@
 // The first minutes: an account, a workspace, an agent, the first words.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { Hub, PASSWORD } from './support/hub.mjs';
 import { Browser } from './support/page.mjs';
+import { close, step } from './support/story.mjs';
 
 let hub, browser, ann;
 
@@ -11,12 +12,9 @@ before(async () => {
   browser = await Browser.launch();
   ann = await browser.open(hub);
 });
-after(async () => {
-  await browser.end();
-  await hub.end();
-});
+after(() => close(browser, hub));
 
-test('01 start the binary, open the printed address', async () => {
+step('01 start the binary, open the printed address', async () => {
   const printed = /Open (http:\/\/[^ ]+)/.exec(hub.log)?.[1];
   assert.ok(printed, hub.log);
   await ann.page.goto(printed);
@@ -24,7 +22,7 @@ test('01 start the binary, open the printed address', async () => {
   await ann.audit('the first view');
 });
 
-test('02 create the owner account', async () => {
+step('02 create the owner account', async () => {
   const { page } = ann;
   await page.getByLabel('Your name').fill('ann');
   await page.getByLabel('Email').fill('ann@example.org');
@@ -36,19 +34,19 @@ test('02 create the owner account', async () => {
   await page.getByRole('heading', { name: 'Add your first agent' }).waitFor();
 });
 
-test('03 reload: still signed in', async () => {
+step('03 reload: still signed in', async () => {
   await ann.page.reload();
   await ann.page.getByRole('heading', { name: 'Add your first agent' }).waitFor();
 });
 
-test('04 see which engines were found and test one', async () => {
+step('04 see which engines were found and test one', async () => {
   await ann.page.getByRole('radio', { name: /script/ }).waitFor();
   await ann.button('Test script').click();
   await ann.page.getByText(/^Works/).waitFor();
   await ann.audit('the engines');
 });
 
-test('05 create an agent with two clicks', async () => {
+step('05 create an agent with two clicks', async () => {
   await ann.page.getByRole('radio', { name: /script/ }).check();
   await ann.page.getByLabel('Name', { exact: true }).fill('echo');
   await ann.button('Add agent').click();
@@ -60,7 +58,7 @@ test('05 create an agent with two clicks', async () => {
   await ann.composer.waitFor();
 });
 
-test('06 write "hello" in #general, see it at once', async () => {
+step('06 write "hello" in #general, see it at once', async () => {
   await ann.page.getByRole('heading', { name: 'general' }).first().waitFor();
   await ann.composer.fill('hello');
   const echo = await ann.page.evaluate(() => {
@@ -77,7 +75,7 @@ test('06 write "hello" in #general, see it at once', async () => {
   await ann.message('hello').waitFor();
 });
 
-test('a visitor from elsewhere needs the printed code', async () => {
+step('a visitor from elsewhere needs the printed code', async () => {
   const other = await Hub.start();
   const far = await browser.open(other, { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } });
   await far.go('/');

@@ -1,8 +1,9 @@
 // Two people at once: invitations, typing and presence, threads, search, tasks, calls.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { Hub, PASSWORD } from './support/hub.mjs';
 import { Browser, until } from './support/page.mjs';
+import { close, step } from './support/story.mjs';
 
 let hub, browser, owner, ann, bob;
 
@@ -13,12 +14,9 @@ before(async () => {
   ann = await browser.open(hub, { as: owner });
   await ann.channel(owner.general);
 });
-after(async () => {
-  await browser.end();
-  await hub.end();
-});
+after(() => close(browser, hub));
 
-test('18 invite a colleague by link, both see typing and presence', async () => {
+step('18 invite a colleague by link, both see typing and presence', async () => {
   await ann.go('/admin');
   await ann.button('Make a link').click();
   const link = await ann.page.getByLabel('Invitation link', { exact: true }).innerText();
@@ -38,7 +36,7 @@ test('18 invite a colleague by link, both see typing and presence', async () => 
   await ann.message('I am').waitFor();
 });
 
-test('an invitation works once', async () => {
+step('an invitation works once', async () => {
   const invite = await owner.call('POST', `${owner.ws}/invites`, {});
   await hub.call('POST', '/v1/auth/join', { body: { code: invite.code, name: 'carol', password: PASSWORD } });
   const late = await browser.open(hub);
@@ -48,7 +46,7 @@ test('an invitation works once', async () => {
   await late.close();
 });
 
-test('what one says the other sees, in the same order', async () => {
+step('what one says the other sees, in the same order', async () => {
   await Promise.all([ann.write('from ann'), bob.write('from bob')]);
   for (const page of [ann, bob]) {
     await page.message('from ann').waitFor();
@@ -58,7 +56,7 @@ test('what one says the other sees, in the same order', async () => {
   assert.deepEqual(await order(ann), await order(bob));
 });
 
-test('edits, reactions and deletions reach the other', async () => {
+step('edits, reactions and deletions reach the other', async () => {
   await bob.write('a tpyo');
   await bob.message('a tpyo').waitFor();
   await bob.composer.press('ArrowUp');
@@ -71,7 +69,7 @@ test('edits, reactions and deletions reach the other', async () => {
   await bob.message('a typo').getByText('👍').waitFor();
 });
 
-test('20 make a message a task and mark it done', async () => {
+step('20 make a message a task and mark it done', async () => {
   await bob.write('write the release notes');
   const row = ann.message('write the release notes');
   await row.waitFor();
@@ -92,7 +90,7 @@ test('20 make a message a task and mark it done', async () => {
   await ann.page.getByRole('region', { name: 'Done' }).getByText('write the release notes').waitFor();
 });
 
-test('tasks are moved with keys and with the mouse', async () => {
+step('tasks are moved with keys and with the mouse', async () => {
   await ann.page.getByLabel('New task').fill('move me');
   await ann.button('Add').click();
   const card = () => ann.page.getByRole('link', { name: /move me/ });
@@ -108,7 +106,7 @@ test('tasks are moved with keys and with the mouse', async () => {
   assert.equal(task.title, 'move me');
 });
 
-test('21 search a word from minute two', async () => {
+step('21 search a word from minute two', async () => {
   await ann.go('/search');
   await ann.page.getByRole('searchbox', { name: 'Search' }).fill('release');
   const found = ann.page.getByRole('link', { name: /write the release notes/ }).or(ann.page.getByText('write the release notes')).first();
@@ -116,7 +114,7 @@ test('21 search a word from minute two', async () => {
   await ann.audit('search');
 });
 
-test('a direct message and a call between two browsers', async () => {
+step('a direct message and a call between two browsers', async () => {
   const { id } = (await owner.call('GET', `${owner.ws}/members`)).find((it) => it.name === 'bob');
   const direct = await owner.call('POST', `${owner.ws}/dm`, { member_ids: [owner.session.member_id, id] });
   await ann.channel(direct);

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { Hub, PASSWORD } from './support/hub.mjs';
 import { Browser, until } from './support/page.mjs';
+import { close, step } from './support/story.mjs';
 
 let hub, browser, owner, ann;
 
@@ -15,14 +16,11 @@ before(async () => {
   ann = await browser.open(hub, { as: owner });
   await ann.channel(owner.general);
 });
-after(async () => {
-  await browser.end();
-  await hub.end();
-});
+after(() => close(browser, hub));
 
 const texts = async () => (await owner.call('GET', `/v1/channels/${owner.general.id}/messages?limit=200`)).map((it) => it.content).reverse();
 
-test('22 paste 12,000 characters: a clear limit, the text kept, offered as a file', async () => {
+step('22 paste 12,000 characters: a clear limit, the text kept, offered as a file', async () => {
   await ann.composer.fill('x'.repeat(12_000));
   await ann.page.getByText('12,000 of 10,000').waitFor();
   assert.equal((await ann.composer.inputValue()).length, 12_000);
@@ -34,7 +32,7 @@ test('22 paste 12,000 characters: a clear limit, the text kept, offered as a fil
   await until(async () => (await owner.call('GET', `${owner.ws}/files`)).some((file) => file.size === 12_000), 'the file is there');
 });
 
-test('22 drop an image', async () => {
+step('22 drop an image', async () => {
   const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
   const transfer = await ann.page.evaluateHandle((data) => {
     const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
@@ -50,7 +48,7 @@ test('22 drop an image', async () => {
   await ann.log.getByRole('img', { name: 'dot.png' }).waitFor();
 });
 
-test('a file over the limit is refused with a sentence', async () => {
+step('a file over the limit is refused with a sentence', async () => {
   const large = join(hub.home, 'large.bin');
   writeFileSync(large, Buffer.alloc(33 * 1024 * 1024));
   await ann.page.locator('input[type=file]').first().setInputFiles(large);
@@ -59,7 +57,7 @@ test('a file over the limit is refused with a sentence', async () => {
   if (await remove.count()) await remove.click();
 });
 
-test('a message with hostile Markdown and a hostile file name stays text', async () => {
+step('a message with hostile Markdown and a hostile file name stays text', async () => {
   await ann.page.evaluate(() => (window.hacked = false));
   const hostile = '<img src=x onerror="window.hacked=1"> [a](javascript:window.hacked=1) <script>window.hacked=1</script> ![b](https://evil.example/x.png) **bold**';
   await owner.send(owner.general, hostile, { content_type: 'markdown' });
@@ -75,7 +73,7 @@ test('a message with hostile Markdown and a hostile file name stays text', async
   assert.equal(await ann.log.locator('script, img[src^="https:"], a[href^="javascript:"]').count(), 0);
 });
 
-test('no request goes to another host', async () => {
+step('no request goes to another host', async () => {
   const foreign = [];
   ann.page.on('request', (request) => !request.url().startsWith(hub.url) && !/^(blob|data):/.test(request.url()) && foreign.push(request.url()));
   await ann.page.reload();
@@ -83,7 +81,7 @@ test('no request goes to another host', async () => {
   assert.deepEqual(foreign, []);
 });
 
-test('23 pull the network cable, type, reconnect: nothing lost or doubled', async () => {
+step('23 pull the network cable, type, reconnect: nothing lost or doubled', async () => {
   await ann.page.context().setOffline(true);
   for (const text of ['offline one', 'offline two']) await ann.write(text);
   await owner.send(owner.general, 'meanwhile');
@@ -99,7 +97,7 @@ test('23 pull the network cable, type, reconnect: nothing lost or doubled', asyn
   for (const text of ['offline one', 'offline two', 'meanwhile']) assert.equal(await ann.log.locator('article').filter({ hasText: text }).count(), 1, text);
 });
 
-test('a restart of the hub: the page says so, comes back, and loses nothing', async () => {
+step('a restart of the hub: the page says so, comes back, and loses nothing', async () => {
   await ann.composer.fill('a draft that stays');
   await hub.kill();
   await ann.page.getByText(/Reconnecting|cannot be reached|No connection/i).first().waitFor();
@@ -111,7 +109,7 @@ test('a restart of the hub: the page says so, comes back, and loses nothing', as
   await ann.composer.fill('');
 });
 
-test('an expired session keeps the draft and asks for the password in place', async () => {
+step('an expired session keeps the draft and asks for the password in place', async () => {
   await ann.composer.fill('half a sentence');
   await owner.call('POST', '/v1/auth/logout', {});
   await ann.page.getByRole('dialog').waitFor();
@@ -126,7 +124,7 @@ test('an expired session keeps the draft and asks for the password in place', as
   owner.session = fresh;
 });
 
-test('a wrong password is told, and too many are locked with a time', async () => {
+step('a wrong password is told, and too many are locked with a time', async () => {
   const guest = await browser.open(hub);
   await guest.go('/signin');
   await guest.audit('signing in');

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Hub } from './support/hub.mjs';
 import { Browser } from './support/page.mjs';
+import { close } from './support/story.mjs';
 
 let hub, browser, owner;
 
@@ -16,10 +17,7 @@ before(async () => {
   await owner.call('POST', `${owner.ws}/tasks`, { title: 'A task', channel_id: owner.general.id, priority: 'urgent' });
   await owner.call('POST', `${owner.ws}/members`, { name: 'coder', type: 'agent' });
 });
-after(async () => {
-  await browser.end();
-  await hub.end();
-});
+after(() => close(browser, hub));
 
 const views = {
   channel: () => `/c/${owner.general.id}`,
@@ -38,7 +36,7 @@ for (const look of ['light', 'dark', 'phone']) {
     for (const [name, path] of Object.entries(views)) {
       await page.go(path());
       await page.page.locator('#main h1, #main textarea').first().waitFor();
-      await page.page.waitForLoadState('networkidle');
+      await page.page.waitForFunction(() => !document.querySelector('.skeleton'));
       await page.audit(`${name}, ${look}`);
       const wide = await page.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(wide <= 0, `${name}, ${look}: ${wide} px wider than the screen`);
