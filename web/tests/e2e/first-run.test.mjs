@@ -75,6 +75,11 @@ step('06 write "hello" in #general, see it at once', async () => {
   await ann.message('hello').waitFor();
 });
 
+step('07 the agent that was made with two clicks answers within a minute', async () => {
+  await ann.write('@echo hello there');
+  await ann.log.getByText(/You said: .*hello there/).first().waitFor({ timeout: 30_000 });
+});
+
 step('a visitor from elsewhere needs the printed code', async () => {
   const other = await Hub.start();
   const far = await browser.open(other, { extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } });

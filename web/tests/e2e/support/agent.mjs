@@ -56,9 +56,7 @@ export class Stopped extends Error {}
 
 class Run {
   static async start(agent, channel, delivery) {
-    const before = agent.lark.heard.length;
-    agent.lark.say('run.start', { delivery_id: delivery.id, engine: 'script', machine: 'here' });
-    const started = await agent.lark.expect('run.started', (data) => data.run?.delivery_id === delivery.id && agent.lark.heard.length >= before);
+    const started = await agent.lark.ask('run.start', { delivery_id: delivery.id, engine: 'script', machine: 'here' });
     const run = new Run();
     Object.assign(run, { agent, channel, id: started.data.run.id, steered: [], over: false });
     run.stopped = new Promise((_, fail) => (run.stop = () => fail(new Stopped())));
@@ -80,9 +78,9 @@ class Run {
 
   /** Asks before it acts; resolves to the decision. */
   async ask(action, payload) {
-    this.agent.lark.say('approval.request', { channel_id: this.channel, action, payload: JSON.stringify(payload), kind: 'permission', run_id: this.id });
-    const fits = (data) => data.action === action && data.agent_id === this.agent.member.id;
-    return (await Promise.race([this.agent.lark.expect('approval.result', fits), this.stopped])).data;
+    const asked = await this.agent.lark.ask('approval.request', { channel_id: this.channel, action, payload: JSON.stringify(payload), kind: 'permission', run_id: this.id });
+    const decided = this.agent.lark.expect('approval.result', (data) => data.id === asked.data.id, 120_000);
+    return (await Promise.race([decided, this.stopped])).data;
   }
 
   async changes(changes, diff) {

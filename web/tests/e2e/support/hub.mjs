@@ -1,5 +1,6 @@
 // The hub as a process: the built binary on a free port with a folder of its own; stopped, killed, started again.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -157,17 +158,30 @@ export class Lark {
     this.waiting = this.waiting.filter((wait) => !wait(frame));
   }
 
+  /** Returns the id under which an answer comes back. */
   say(type, data) {
-    this.socket.send(JSON.stringify({ v: 1, id: `${Math.random()}`, type, ts: Date.now(), data }));
+    const id = randomUUID();
+    this.socket.send(JSON.stringify({ v: 1, id, type, ts: Date.now(), data }));
+    return id;
   }
 
-  expect(type, fits = () => true) {
-    const known = this.heard.find((frame) => frame.type === type && fits(frame.data));
+  ask(type, data) {
+    const id = this.say(type, data);
+    return this.find((frame) => frame.reply_to === id, `an answer to ${type}`);
+  }
+
+  expect(type, fits = () => true, ms) {
+    return this.find((frame) => frame.type === type && fits(frame.data), type, ms);
+  }
+
+  find(fits, what, ms = 10_000) {
+    const known = this.heard.find(fits);
     if (known) return Promise.resolve(known);
     return new Promise((done, fail) => {
-      const timer = setTimeout(() => fail(new Error(`no ${type} came; heard: ${this.heard.map((it) => it.type).join(' ')}`)), 10_000);
+      const timer = setTimeout(() => fail(new Error(`no ${what} came; heard: ${this.heard.map((it) => it.type).join(' ')}`)), ms);
+      timer.unref();
       this.waiting.push((frame) => {
-        if (frame.type !== type || !fits(frame.data)) return false;
+        if (!fits(frame)) return false;
         clearTimeout(timer);
         done(frame);
         return true;
