@@ -79,6 +79,8 @@ try {
   await page.close();
   for (const look of ['light', 'dark', 'phone']) {
     const page = await browser.open(hub, { as: owner, phone: look === 'phone', colorScheme: look === 'dark' ? 'dark' : 'light' });
+    // The question about notifications would stand on every picture.
+    await page.page.addInitScript(() => localStorage.setItem('folkmoot.notices', '"off"'));
     for (const [name, path] of Object.entries(views)) {
       await page.go(path);
       await page.page.locator('main h1, main textarea').first().waitFor();
