@@ -169,11 +169,13 @@ class Hub {
     const quiet = <T>(wanted: Promise<T[]>): Promise<T[]> => wanted.catch(() => []);
     const openRuns = [...data.runs.values()].filter((run) => !run.ended_at).map((run) => run.id);
     const pending = [...data.approvals.values()].filter((it) => it.status === 'pending').map((it) => it.id);
-    const [approvals, notices, runs] = await Promise.all([
+    const [approvals, notices, running, waiting] = await Promise.all([
       quiet(api.approvals.list(ws, { limit: 100 })),
       quiet(api.notifications.list({ limit: 100 })),
       quiet(api.workspaces.runs(ws, 'running')),
+      quiet(api.workspaces.runs(ws, 'waiting')),
     ]);
+    const runs = [...running, ...waiting];
     for (const approval of approvals) data.approvals.set(approval.id, approval);
     for (const notice of notices) data.notifications.set(notice.id, notice);
     for (const run of runs) putRun(data, run);
