@@ -15,6 +15,12 @@ async fn woken(lark: &mut Lark) -> String {
     text(&wake["context"]["delivery"], "id").to_owned()
 }
 
+/// Somebody wants the agent, and it is woken.
+async fn wanted(by: &Member, channel: &str, agent: &mut Lark) -> String {
+    by.post(channel, "@codebot look").await;
+    woken(agent).await
+}
+
 async fn stored(member: &Member, delivery: &str) -> Value {
     member.rest.get(&format!("/v1/deliveries/{delivery}")).await.ok()
 }
@@ -115,29 +121,28 @@ async fn the_rest_twins_do_the_same() {
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&codebot]).await;
     let mut agent = codebot.lark_agent().await;
-    let mut next = async || {
-        alice.post(&general, "@codebot look").await;
-        woken(&mut agent).await
-    };
     let post =
         async |id: &str, what: &str, body: Value| codebot.rest.post(&format!("/v1/deliveries/{id}/{what}"), body).await;
-    let passed = next().await;
+    let passed = wanted(&alice, &general, &mut agent).await;
     assert_eq!(post(&passed, "pass", json!({ "why": "busy" })).await.ok()["state"], "passed");
     post(&passed, "pass", json!({})).await.refused(409, "CONFLICT");
-    let failed = next().await;
+    let failed = wanted(&alice, &general, &mut agent).await;
     post(&failed, "fail", json!({})).await.refused(400, "BAD_REQUEST");
     assert_eq!(post(&failed, "fail", json!({ "why": "broken" })).await.ok()["why"], "broken");
     let notices = alice.rest.get("/v1/notifications").await.ok();
     assert!(column(&notices, "type").contains(&"delivery_failed"), "{notices}");
-    let joined = next().await;
-    let run = "run_01HYY3BSG0XPJ6RXV2KPKAW6WE";
+    let joined = wanted(&alice, &general, &mut agent).await;
+    let taken = wanted(&alice, &general, &mut agent).await;
+    let start = json!({ "delivery_id": taken, "engine": "script" });
+    let run = agent.asks("run.start", start, "run.started").await["run"]["id"].clone();
+    post(&joined, "join", json!({ "run_id": "run_unknown" })).await.refused(404, "NOT_FOUND");
     assert_eq!(post(&joined, "join", json!({ "run_id": run })).await.ok()["run_id"], run);
-    let bound = next().await;
+    let bound = wanted(&alice, &general, &mut agent).await;
     let body = json!({ "content": "done", "delivery_id": bound });
     let path = format!("/v1/channels/{general}/messages");
     codebot.rest.post(&path, body.clone()).await.created();
     codebot.rest.post(&path, body).await.refused(409, "already_answered");
-    let cancelled = next().await;
+    let cancelled = wanted(&alice, &general, &mut agent).await;
     let done = alice.rest.post(&format!("/v1/deliveries/{cancelled}/cancel"), json!({})).await.ok();
     assert_eq!(done["state"], "cancelled");
 }
