@@ -273,6 +273,14 @@ impl Event {
         stored
     }
 
+    /// The daemon that carries the agent whose question this is: it waits for the decision, also of a channel it is not in.
+    pub fn carrier(&self, state: &State) -> Option<ConnectionId> {
+        match self {
+            Self::Saved(Record::Approval(approval)) => state.carrier_of(approval.agent),
+            _ => None,
+        }
+    }
+
     pub fn audience(&self, state: &State) -> Audience {
         match self {
             Self::MessageSent(message) | Self::Progressed(message) => Audience::Channel(message.channel),

@@ -16,7 +16,14 @@ impl Daemon {
             tracing::debug!("a wake without a delivery");
             return;
         };
-        let Some(agent) = self.agents.get(&wake.agent.to_lowercase()).cloned() else { return };
+        let Some(agent) = self.agents.get(&wake.agent.to_lowercase()).cloned() else {
+            let is_ours = self.identity.as_ref().is_some_and(|own| wake.agent_id.as_ref() == Some(&own.member_id));
+            if is_ours {
+                let why = "the daemon only carries agents; write to one of them";
+                self.link.send("wake.pass", &json!({"delivery_id": wake.delivery, "why": why}));
+            }
+            return;
+        };
         if self.finished.contains(&wake.delivery) {
             return self.repeat(&wake.delivery.clone()).await;
         }

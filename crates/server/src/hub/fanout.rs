@@ -225,6 +225,19 @@ impl Fanout {
             self.presence.changed.insert(*member, *workspace);
             return;
         }
+        if let (Audience::Channel(channel), Some(carrier)) = (audience, event.carrier(state))
+            && !self.is_subscribed(carrier, channel)
+        {
+            self.tell_by_doors(event, Audience::Connection(carrier), state, now);
+        }
+        self.tell_by_doors(event, audience, state, now);
+    }
+
+    fn is_subscribed(&self, connection: ConnectionId, channel: ChannelId) -> bool {
+        self.by_connection.get(&connection).is_some_and(|slot| self.slots[*slot].channels.contains(&channel))
+    }
+
+    fn tell_by_doors(&mut self, event: &Event, audience: Audience, state: &State, now: Millis) {
         for (door, protocol) in DOORS.iter().enumerate() {
             let audience = protocol.audience(event, audience);
             if !self.has_listeners(door, audience) {

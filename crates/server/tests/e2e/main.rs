@@ -13,6 +13,11 @@ mod chopsticks_connect;
 mod chopsticks_requests;
 mod chopsticks_sessions;
 
+mod agents_bars;
+mod agents_crash;
+mod agents_programs;
+mod agents_story;
+
 mod bot_hub;
 
 mod deliveries_absence;

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows the hub's code. Names, shapes and texts come from the documents.
 
+pub mod agents;
 pub mod bot;
 pub mod browser;
 pub mod chopsticks;

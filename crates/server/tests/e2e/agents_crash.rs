@@ -1,0 +1,199 @@
+//! Hub and daemon killed at any point: no prompt is lost, and a wake has at most one answer.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::agents::{Daemon, Fake, replies, runs};
+use crate::support::{Hub, Member, eventually, items, start, text};
+
+struct Scene {
+    hub: Hub,
+    alice: Member,
+    general: String,
+    daemon: Daemon,
+    fake: Fake,
+}
+
+/// A hub, and a daemon of its own beside it that works as `claude`.
+async fn scene(more: &str) -> Scene {
+    let (hub, alice) = start().await;
+    let (carrier, claude) = (alice.add_agent("daemon").await, alice.add_agent("claude").await);
+    let general = alice.add_channel("general", &[&claude]).await;
+    let home = hub.folder().path().join("laptop");
+    std::fs::create_dir_all(&home).unwrap();
+    let fake = Fake::new(&home);
+    let config = format!(
+        "[agentd]\nserver = \"ws://{}/ws\"\napi_key = \"{}\"\nsocket = \"{}\"\n[engines.claude]\ncommand = \"{}\"\n\
+         [agents.claude]\nengine = \"claude\"\n{more}",
+        hub.address,
+        carrier.token,
+        home.join("s").display(),
+        fake.program.display()
+    );
+    let daemon = Daemon::start(&home, &config, &[]);
+    Scene { hub, alice, general, daemon, fake }
+}
+
+impl Scene {
+    async fn open_deliveries(&self) -> usize {
+        let all = self.alice.rest.get(&format!("/v1/channels/{}/deliveries?limit=200", self.general)).await.ok();
+        let open = ["queued", "leased", "admitted"];
+        items(&all).iter().filter(|one| open.contains(&text(one, "state"))).count()
+    }
+
+    async fn all_settled(&self, patience: Duration) {
+        let until = tokio::time::Instant::now() + patience;
+        while self.open_deliveries().await > 0 {
+            assert!(
+                tokio::time::Instant::now() < until,
+                "some wakes are still open; the daemon says:\n{}",
+                self.daemon.log()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+/// A small generator, so that a seed tells the whole story.
+fn roll(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    *seed >> 33
+}
+
+async fn killed_at_random(seed: u64) {
+    let mut scene = scene("").await;
+    let mut dice = seed;
+    let mut asked = Vec::new();
+    for number in 0..5 {
+        let words = if roll(&mut dice) % 2 == 0 { "slow" } else { "quick" };
+        asked.push(scene.alice.post(&scene.general, &format!("@claude {words} number {number}.")).await);
+        // From before the commit of the wake to the middle of a run.
+        tokio::time::sleep(Duration::from_millis(roll(&mut dice) % 900)).await;
+        match roll(&mut dice) % 3 {
+            0 => {
+                scene.hub.kill();
+                scene.hub.restart().await;
+            }
+            1 => {
+                scene.daemon.kill();
+                scene.daemon.restart();
+            }
+            _ => {
+                scene.hub.kill();
+                scene.daemon.kill();
+                scene.hub.restart().await;
+                scene.daemon.restart();
+            }
+        }
+        if roll(&mut dice) % 2 == 0 {
+            scene.fake.let_go();
+        }
+    }
+    scene.fake.let_go();
+    scene.all_settled(Duration::from_secs(60)).await;
+    for (number, message) in asked.iter().enumerate() {
+        let said = replies(&scene.alice, text(message, "id")).await;
+        assert_eq!(said.len(), 1, "seed {seed}, prompt {number}: {said:?}");
+        assert!(
+            said[0].starts_with("echo:") && said[0].contains(&format!("number {number}.")),
+            "seed {seed}: {said:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_prompt_is_lost_and_a_wake_has_one_answer_whoever_is_killed_seed_1() {
+    killed_at_random(1).await;
+}
+
+#[tokio::test]
+async fn no_prompt_is_lost_and_a_wake_has_one_answer_whoever_is_killed_seed_2() {
+    killed_at_random(2).await;
+}
+
+#[tokio::test]
+async fn no_prompt_is_lost_and_a_wake_has_one_answer_whoever_is_killed_seed_3() {
+    killed_at_random(3).await;
+}
+
+#[tokio::test]
+async fn a_run_that_was_cut_off_goes_on_with_its_session() {
+    let mut scene = scene("").await;
+    let asked = scene.alice.post(&scene.general, "@claude slow").await;
+    let session = eventually("the session is known", || async {
+        let all = scene.alice.rest.get(&format!("/v1/channels/{}/runs", scene.general)).await.ok();
+        items(&all).first().and_then(|run| run["resume"].as_str().map(str::to_owned))
+    })
+    .await;
+    scene.daemon.kill();
+    scene.fake.let_go();
+    scene.daemon.restart();
+    let run = runs(&scene.alice, &scene.general, "completed", 1).await.remove(0);
+    assert_eq!(text(&run, "resume"), session);
+    let starts = scene.fake.note("starts");
+    assert!(starts.lines().last().unwrap().contains(&format!("--resume {session}")), "{starts}");
+    assert_eq!(replies(&scene.alice, text(&asked, "id")).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_decision_made_while_the_engine_is_gone_is_kept_for_the_same_question_and_used_once() {
+    let mut scene = scene("").await;
+    let asked = scene.alice.post(&scene.general, "@claude please ask").await;
+    let pending = || async {
+        let open = scene.alice.rest.get(&scene.alice.path("approvals?status=pending")).await.ok();
+        items(&open).first().cloned()
+    };
+    let mut approval = None;
+    for _ in 0..400 {
+        approval = pending().await;
+        if approval.is_some() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    let approval = approval.expect("a question");
+    scene.daemon.kill();
+    scene.hub.kill();
+    scene.hub.restart().await;
+    let path = format!("/v1/approvals/{}", text(&approval, "id"));
+    scene.alice.rest.patch(&path, json!({"approved": true})).await.ok();
+    scene.daemon.restart();
+    scene.all_settled(Duration::from_secs(30)).await;
+    let said = replies(&scene.alice, text(&asked, "id")).await;
+    assert!(said.len() == 1 && said[0].starts_with("accepted"), "{said:?}");
+    assert_eq!(scene.fake.note("done").lines().count(), 1, "one yes is one action");
+    let all = scene.alice.rest.get(&scene.alice.path("approvals")).await.ok();
+    assert_eq!(items(&all).len(), 1, "it stayed one question: {all:#}");
+}
+
+#[tokio::test]
+async fn a_work_tree_per_thread_shows_its_changes_and_keeps_what_is_not_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let done = std::process::Command::new("git").arg("-C").arg(folder.path()).args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "--quiet", "--initial-branch=main"]);
+    git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--allow-empty", "-m", "x"]);
+    let scene = scene(&format!("project = \"{}\"\nworktrees = true\n", folder.path().display())).await;
+    let (one, two) = (
+        scene.alice.post(&scene.general, "@claude edit this").await,
+        scene.alice.post(&scene.general, "@claude quick").await,
+    );
+    let done = runs(&scene.alice, &scene.general, "completed", 2).await;
+    let of = |root: &serde_json::Value| done.iter().find(|run| run["thread_id"] == root["id"]).unwrap();
+    let edited = of(&one);
+    let (branch, other) = (text(edited, "branch").to_owned(), text(of(&two), "branch").to_owned());
+    assert!(branch.starts_with("moot/claude/") && other.starts_with("moot/claude/") && branch != other);
+    assert_eq!(edited["changes"], json!([{"path": "work.txt", "kind": "added", "added": 1, "removed": 0}]));
+    let diff = eventually("the diff", || async {
+        let answer = scene.alice.rest.get(&format!("/v1/runs/{}/diff", text(edited, "id"))).await;
+        Some(answer.text()).filter(|diff| diff.contains("+changed"))
+    })
+    .await;
+    assert!(diff.contains("work.txt"));
+    let tree = folder.path().join(".worktrees").join(&branch);
+    assert_eq!(std::fs::read_to_string(tree.join("work.txt")).unwrap(), "changed\n", "nothing is thrown away");
+    assert!(!folder.path().join("work.txt").exists());
+}
