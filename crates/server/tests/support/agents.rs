@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::hub::{BINARY, clean_command, collect, wait_for_end};
 use super::{Hub, Member, Setup, eventually, items, text};
 
-/// A conversation in JSON lines, as claude has it. What a prompt holds decides: `ask` asks for permission, `wait` waits
+/// A conversation in JSON lines, as claude has it. What is asked, behind what was said before, decides: `ask` asks for permission, `wait` waits
 /// to be steered, `slow` waits for the file `go`; everything else is answered with `echo: PROMPT`.
 const CLAUDE: &str = r##"#!/bin/sh
 dir="@DIR@"
@@ -39,7 +39,7 @@ while IFS= read -r line; do
       if [ -n "$waiting" ]; then waiting=""; result "steered: $prompt"; continue; fi
       printf '{"type":"system","subtype":"init","session_id":"%s","model":"m"}\n' "$session"
       printf '{"type":"assistant","session_id":"%s","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}\n' "$session"
-      case "$prompt" in
+      case "${prompt##*asks you:}" in
         *ask*) printf '{"type":"control_request","request_id":"77","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"rm x"}}}\n';;
         *wait*) waiting=1;;
         *slow*) while [ ! -e "$dir/go" ]; do sleep 0.02; done; result "echo: $prompt";;
