@@ -46,7 +46,14 @@ async fn fifty_agents_woken_at_once_all_start_within_1_s() {
     .await;
     let words: Vec<String> = (0..50).map(|number| format!("@a{number}")).collect();
     let said = alice.post(&general, &words.join(" ")).await;
-    runs(&alice, &general, "completed", 50).await;
+    // The brake holds most of their answers, but all of them begin.
+    let begun = async || (starts(&fake.note("starts")).len() >= 50).then_some(());
+    for _ in 0..4 {
+        if begun().await.is_none() {
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        }
+    }
+    eventually("all have begun", begun).await;
     let last = starts(&fake.note("starts")).into_iter().fold(0.0, f64::max);
     let took = last - said["created_at"].as_f64().unwrap() - WINDOW_MS;
     println!("fifty agents: the last engine began after {took:.0} ms");
