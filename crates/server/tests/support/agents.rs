@@ -84,7 +84,9 @@ pub async fn hub_with_fake() -> (Hub, Member, Fake) {
     let folder = Arc::new(tempfile::TempDir::new().expect("a folder"));
     let fake = Fake::new(folder.path());
     let data = folder.path().join("data");
-    let setup = Setup::default().env("MOOT_ENGINES__CLAUDE__COMMAND", &fake.program.to_string_lossy());
+    let setup = Setup::default()
+        .env("MOOT_ENGINES__CLAUDE__COMMAND", &fake.program.to_string_lossy())
+        .env("MOOT_WAKES__MAX_MENTIONS", "0");
     let hub = setup.start_on(folder, data).await;
     let alice = super::register(&hub, "alice").await;
     (hub, alice, fake)
