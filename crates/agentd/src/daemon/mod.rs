@@ -64,7 +64,10 @@ pub struct Ticket(u64);
 pub(crate) enum Event {
     Heard(Heard),
     /// The hub knows our agents; these are their ids.
-    Registered(Result<Vec<AgentSpec>, String>),
+    Registered {
+        login: u64,
+        agents: Result<Vec<AgentSpec>, String>,
+    },
     /// The hub has begun a run for a wake, or not; and where it works.
     Started(Ticket, Result<Box<Begun>, CallError>),
     News(Ticket, Box<News>),
@@ -164,6 +167,11 @@ pub struct Daemon {
     pub(crate) agents: HashMap<String, Hosted>,
     pub(crate) wanted: Vec<AgentSpec>,
     pub(crate) identity: Option<Identity>,
+    /// How often we have logged in: what belongs to an earlier time no longer counts.
+    pub(crate) login: u64,
+    /// Whether the hub is being told whom we carry, and whether that changed meanwhile.
+    pub(crate) registering: bool,
+    pub(crate) register_again: bool,
     /// Wakes that came before the hub had heard whom we carry.
     pub(crate) early: Vec<Frame>,
     pub(crate) live: BTreeMap<Ticket, Live>,
@@ -229,6 +237,9 @@ pub async fn run(
         programs,
         agents: HashMap::new(),
         identity: None,
+        login: 0,
+        registering: false,
+        register_again: false,
         early: Vec::new(),
         live: BTreeMap::new(),
         taken: HashMap::new(),
@@ -283,7 +294,7 @@ impl Daemon {
     async fn handle(&mut self, event: Event) {
         match event {
             Event::Heard(heard) => self.heard(heard).await,
-            Event::Registered(agents) => self.registered(agents).await,
+            Event::Registered { login, agents } => self.registered(login, agents).await,
             Event::Started(ticket, begun) => self.started(ticket, begun).await,
             Event::News(ticket, news) => self.news(ticket, *news).await,
             Event::Steered(ticket, wake, taken) => self.steered(ticket, *wake, taken).await,
@@ -301,6 +312,8 @@ impl Daemon {
             Heard::LoggedIn(identity) => {
                 tracing::info!(name = identity.name, "connected to the hub");
                 self.identity = Some(identity);
+                self.login += 1;
+                (self.registering, self.register_again) = (false, false);
                 self.register();
             }
             Heard::Lost => {

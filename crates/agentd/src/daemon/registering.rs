@@ -10,9 +10,15 @@ use crate::link::CallError;
 use crate::settings::{AgentSpec, Kind};
 
 impl Daemon {
-    /// Finds our agents and registers them; the outcome comes as an event.
-    pub(super) fn register(&self) {
+    /// Finds our agents and registers them, one time after the other; the outcome comes as an event.
+    pub(super) fn register(&mut self) {
         let Some(identity) = self.identity.clone() else { return };
+        if self.registering {
+            self.register_again = true;
+            return;
+        }
+        self.registering = true;
+        let login = self.login;
         let (link, rest, events) = (self.link.clone(), self.rest.clone(), self.events.clone());
         let mut agents = self.wanted.clone();
         tokio::spawn(async move {
@@ -42,12 +48,17 @@ impl Daemon {
                 }
                 Ok(agents)
             };
-            let registered = registered.await;
-            let _ = events.send(Event::Registered(registered));
+            let agents = registered.await;
+            let _ = events.send(Event::Registered { login, agents });
         });
     }
 
-    pub(super) async fn registered(&mut self, agents: Result<Vec<AgentSpec>, String>) {
+    pub(super) async fn registered(&mut self, login: u64, agents: Result<Vec<AgentSpec>, String>) {
+        if login != self.login {
+            return;
+        }
+        self.registering = false;
+        let again = std::mem::take(&mut self.register_again);
         let agents = match agents {
             Ok(agents) => agents,
             Err(why) => {
@@ -62,7 +73,11 @@ impl Daemon {
             let hosted = Hosted { id, name: agent.name.clone(), spec: Arc::new(engine.clone()) };
             self.agents.insert(agent.name.to_lowercase(), hosted);
         }
-        self.wanted = agents;
+        if again {
+            self.register();
+        } else {
+            self.wanted = agents;
+        }
         self.link.ready();
         self.introduce();
         self.programs.host(&self.wanted, self.identity.as_ref().map(|identity| identity.workspace_id.as_str()));

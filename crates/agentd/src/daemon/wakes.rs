@@ -8,7 +8,7 @@ use crate::command::{self, Command};
 use crate::link::{CallError, Link};
 use crate::prompt;
 use crate::wake::Wake;
-use crate::wire::text;
+use crate::wire::{Frame, text};
 
 impl Daemon {
     pub(super) async fn woken(&mut self, data: &Value) {
@@ -17,6 +17,11 @@ impl Daemon {
             return;
         };
         let Some(agent) = self.agents.get(&wake.agent.to_lowercase()).cloned() else {
+            if self.registering {
+                // The hub knows the agent a moment before we know that it does.
+                self.early.push(Frame { kind: "agent.wake".to_owned(), reply_to: None, data: data.clone() });
+                return;
+            }
             let is_ours = self.identity.as_ref().is_some_and(|own| wake.agent_id.as_ref() == Some(&own.member_id));
             if is_ours {
                 let why = "the daemon only carries agents; write to one of them";
