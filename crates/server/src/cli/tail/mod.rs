@@ -186,6 +186,7 @@ impl Tail {
                 None => Vec::new(),
             },
             "message.new" => self.watched[at].cursor.take(seq, Some(message_of(data))),
+            "message.edit" if is_answer(data) => self.watched[at].cursor.take(seq, Some(message_of(data))),
             kind if STORED.contains(&kind) => self.watched[at].cursor.take(seq, None),
             // Elsewhere `seq` means something else, such as how far somebody has read.
             _ => return Ok(None),
@@ -257,6 +258,12 @@ fn message_of(data: &Value) -> Value {
     data.get("message").unwrap_or(data).clone()
 }
 
+/// Whether the message of a run became its answer: it has a position, and nobody changed it afterwards.
+fn is_answer(data: &Value) -> bool {
+    let of_a_run = data["metadata"]["run_id"].is_string();
+    of_a_run && seq_of(data) > 0 && data["edit_count"].as_u64() == Some(0)
+}
+
 fn seq_of(value: &Value) -> u64 {
     value.get("seq").and_then(Value::as_u64).unwrap_or(0)
 }
@@ -270,6 +277,15 @@ fn pause(attempt: u32, chance: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_of_a_run_is_shown_and_other_edits_are_not() {
+        let run = json!({ "run_id": "run_1" });
+        assert!(is_answer(&json!({ "seq": 7, "edit_count": 0, "metadata": run })));
+        assert!(!is_answer(&json!({ "edit_count": 0, "metadata": run })), "progress");
+        assert!(!is_answer(&json!({ "seq": 7, "edit_count": 1, "metadata": run })));
+        assert!(!is_answer(&json!({ "seq": 7, "edit_count": 0, "metadata": {} })));
+    }
 
     #[test]
     fn pauses_grow_from_one_second_to_thirty() {
