@@ -43,6 +43,18 @@ fn the_first_account_is_made_by_login_and_kept_for_its_owner_only() {
 }
 
 #[test]
+fn an_invitation_is_a_link_on_standard_output_and_into_a_channel_that_is_there() {
+    let (home, _hub) = with_ann();
+    home.run(&["channel", "create", "general"]).good();
+    let link = home.run(&["member", "invite"]).good();
+    let code = link.trim().rsplit_once("/join/").expect("a link").1;
+    assert_eq!(code.len(), 32, "{link}");
+    let made = home.run(&["member", "invite", "--admin", "--channel", "general", "--json"]).json();
+    assert_eq!((&made["role"], made["channel_ids"].as_array().map(Vec::len)), (&"admin".into(), Some(1)));
+    assert!(home.run(&["member", "invite", "--channel", "nowhere"]).bad(1).contains("nowhere"));
+}
+
+#[test]
 fn members_are_added_listed_and_removed() {
     let (home, hub) = with_ann();
     home.run(&["member", "add", "bob", "--email", "bob@example.org", "--password", PASSWORD]).good();
