@@ -35,6 +35,7 @@ const PATH_PARTS: &[(&str, &str)] = &[
     ("draft", "id of a draft"),
     ("review", "id of a review"),
     ("approval", "id of an approval"),
+    ("delivery", "id of a delivery, which is one wake of one agent"),
     ("run", "id of a run"),
     ("file", "id of a file"),
     ("call", "id of a call"),
