@@ -15,6 +15,9 @@ import type { Channel, Frame, Json, Message, Run, Session } from './types';
 const PAGE = 80;
 const RENEW_AFTER_MS = 6 * 3600 * 1000;
 const RECOUNT_MS = 2000;
+const NO_LINK_MS = 2000;
+/** A list that is younger than this was made a moment before the connection stood. */
+const FRESH_MS = 2000;
 const RENEW_CHECK_MS = 30 * 60 * 1000;
 
 type Listener = (data: Json, frame: Frame) => void;
@@ -36,6 +39,7 @@ class Hub {
   private readonly resuming = new Set<string>();
   private readonly loading = new Map<string, Promise<void>>();
   private readonly recounts = new Set<string>();
+  private listedAt = 0;
   private caughtUp = 0;
   private epoch = 0;
 
@@ -125,7 +129,8 @@ class Hub {
       this.ready = true;
       touchNow('members', 'channels', 'workspace');
       this.socket.start(this.session!.token);
-      void this.refresh();
+      // The rest is fetched when the connection stands, so that nothing falls between; without one, all the same.
+      setTimeout(() => this.link.state !== 'online' && void this.refresh(), NO_LINK_MS);
       void this.renew();
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);
@@ -150,6 +155,7 @@ class Hub {
     const there = new Set(all.map((channel) => channel.id));
     for (const id of [...data.channels.keys()]) if (!there.has(id)) data.channels.delete(id);
     for (const channel of all) this.putChannel(channel);
+    this.listedAt = Date.now();
     touch('members', 'channels', 'workspace');
   }
 
@@ -225,7 +231,7 @@ class Hub {
     this.resuming.clear();
     if (Object.keys(positions).length) this.socket.tell('sync.resume', { positions });
     this.outbox.resume();
-    if (this.epoch > 1 || this.ready) await this.list().catch(() => {});
+    if (Date.now() - this.listedAt > FRESH_MS) await this.list().catch(() => {});
     await this.refresh();
     for (const [channel, timeline] of this.data.timelines) if (timeline.loaded) void this.loadWork(channel);
     // How far a run was in the meantime has no position of its own.
