@@ -1,4 +1,5 @@
 /** Between plain data and views: a view watches topics, whoever changed the data touches them, and views run once per frame. */
+import { untrack } from 'svelte';
 import { SvelteMap } from 'svelte/reactivity';
 
 const versions = new SvelteMap<string, number>();
@@ -32,7 +33,10 @@ function flush(): void {
   clearTimeout(fallback);
   const topics = [...dirty];
   dirty.clear();
-  for (const topic of topics) versions.set(topic, (versions.get(topic) ?? 0) + 1);
+  // Whoever touches must not come to depend on what it touches.
+  untrack(() => {
+    for (const topic of topics) versions.set(topic, (versions.get(topic) ?? 0) + 1);
+  });
 }
 
 /** A clock for elapsed times and "5 min ago": one timer for the page, running only while somebody looks. */
