@@ -1,5 +1,5 @@
 /** Questions that stand in the way until they are answered. `confirm` for yes or no, `show` for a component of one's own. */
-import type { Component } from 'svelte';
+import { untrack, type Component } from 'svelte';
 
 export interface Question {
   title: string;
@@ -27,7 +27,7 @@ class Dialogs {
 
   private push(open: Omit<Open, 'id' | 'resolve'>): Promise<unknown> {
     return new Promise((resolve) => {
-      this.stack = [...this.stack, { ...open, id: this.next++, resolve }];
+      this.stack = [...untrack(() => this.stack), { ...open, id: this.next++, resolve }];
     });
   }
 

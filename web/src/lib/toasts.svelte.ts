@@ -1,4 +1,5 @@
 /** Short notes at the edge of the page: what happened, or why it did not. */
+import { untrack } from 'svelte';
 import { ApiError } from './api';
 
 export interface Toast {
@@ -14,7 +15,8 @@ class Toasts {
 
   show(text: string, options: Partial<Omit<Toast, 'id' | 'text'>> & { ms?: number } = {}): number {
     const toast: Toast = { id: this.next++, text, kind: options.kind ?? 'info', action: options.action };
-    this.list = [...this.list.slice(-3), toast];
+    // Also an effect may say something, without depending on what was said.
+    this.list = [...untrack(() => this.list).slice(-3), toast];
     setTimeout(() => this.dismiss(toast.id), options.ms ?? (toast.kind === 'error' ? 8000 : 4000));
     return toast.id;
   }
