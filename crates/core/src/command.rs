@@ -521,6 +521,8 @@ pub struct Send {
     pub stage: Stage,
     /// The wake this answers, where the agent says so.
     pub delivery: Option<DeliveryId>,
+    /// It goes on where the agent's last message had to end, and answers no wake by itself.
+    pub is_more: bool,
 }
 
 /// How much of a message a send is.

@@ -104,7 +104,7 @@ impl Daemon {
         self.owe("run.complete", complete, Some(&delivery)).await;
         for page in rest {
             let reply = json!({"agent_id": agent, "channel_id": run.channel, "parent_id": run.thread,
-                "content": page, "content_type": "markdown", "metadata": {"run_id": run.id}});
+                "content": page, "content_type": "markdown", "more": true, "metadata": {"run_id": run.id}});
             self.owe("thread.reply", reply, None).await;
         }
         self.taken.remove(&delivery);

@@ -53,7 +53,10 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     let root = thread_root(context, send.channel, send.thread)?;
     let file = attach(context, actor, send.channel, send.file)?;
     let linked = files::post_linked(context, actor, send.channel, &send.content)?;
-    let mut origin = origin::of_message(context, actor, room, send.delivery, root.as_deref())?;
+    let mut origin = match send.is_more {
+        true => origin::of_more(context, actor, room, root.as_deref()),
+        false => origin::of_message(context, actor, room, send.delivery, root.as_deref())?,
+    };
     if let Voice::Released(before) = &voice {
         (origin.root, origin.depth) = (before.root, before.depth);
     }

@@ -50,6 +50,14 @@ pub fn of_message(
     Ok(thread_or_nearby(context, actor.member, room, thread))
 }
 
+/// What goes on where an agent's message had to end: it has the same root, and no wake is answered by it.
+pub fn of_more(context: &Context<'_>, actor: Actor, room: &Room, thread: Option<&Message>) -> Origin {
+    match context.state.is_agent(actor.member) {
+        true => thread_or_nearby(context, actor.member, room, thread),
+        false => Origin::default(),
+    }
+}
+
 /// What an agent does in a channel without saying anything, such as handing out a task.
 pub fn of_deed(context: &Context<'_>, agent: MemberId, room: &Room) -> Origin {
     match oldest_open(context, agent, room.channel.id, None) {

@@ -238,6 +238,7 @@ impl Pool {
             content_type: dice.pick(&[ContentType::Text, ContentType::Markdown]),
             stage: dice.pick(&[Stage::Whole, Stage::Whole, Stage::Partial, Stage::Final]),
             delivery: dice.maybe(&self.deliveries),
+            is_more: false,
         })
     }
 

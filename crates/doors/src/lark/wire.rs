@@ -133,6 +133,9 @@ pub struct ThreadReply {
     pub metadata: Option<Box<RawValue>>,
     #[serde(default)]
     pub delivery_id: Option<String>,
+    /// It goes on where the agent's last message had to end.
+    #[serde(default)]
+    pub more: Option<bool>,
 }
 
 #[derive(Deserialize)]

@@ -49,16 +49,17 @@ enum Command {
 }
 
 const AFTER_HELP: &str = "\
-The daemon hosts agents on this machine and carries them to a hub: coding agents (claude, codex, …) that work
-in a folder, and programs in any language. Mention one in a channel, and it works on your machine and answers in
-the thread. `moot serve` hosts the agents of its own configuration by itself; then you need no daemon.
+The daemon hosts agents on this machine and carries them to a hub: coding agents (claude, codex,
+…) that work in a folder, and programs in any language. Mention one in a channel, and it works on
+your machine and answers in the thread. `moot serve` hosts the agents of its own configuration by
+itself; then you need no daemon.
 
 Examples:
-  moot agent add claude --engine claude --project ~/src/site     an agent, and a key for this daemon
-  moot agentd start                                              now `@claude the login test fails` works
+  moot agent add claude --engine claude --project ~/src/site    an agent, and a key
+  moot agentd start                                             now `@claude fix it` works
   moot agentd status
   moot agentd logs
-  moot agentd                                                    in this terminal; Ctrl-C stops it";
+  moot agentd                                                   here; Ctrl-C stops it";
 
 const PID_FILE: &str = "agentd.pid";
 const STATUS_FILE: &str = "agentd.status.json";

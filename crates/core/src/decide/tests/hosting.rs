@@ -133,3 +133,23 @@ fn the_hubs_own_daemon_carries_every_agent_of_its_workspace() {
     let connection = world.daemon(daemon.id, &[hosted.agent]);
     assert_eq!(world.state.carrier_of(hosted.agent), Some(connection));
 }
+
+#[test]
+fn a_further_page_of_an_answer_answers_no_wake() {
+    let mut world = World::new();
+    let (alice, agent) = (world.alice, world.agent("bot"));
+    let general = world.channel("general", &[alice, agent]);
+    world.connect(agent);
+    let asked = world.say(alice, general, "@bot hello");
+    world.later(10_000);
+    let more = crate::command::Send {
+        channel: general,
+        content: "and so on".to_owned(),
+        thread: Some(asked.id),
+        is_more: true,
+        ..crate::command::Send::default()
+    };
+    world.done(agent, Command::Send(more));
+    let open = world.state.deliveries().of_agent(agent).count();
+    assert_eq!(open, 1, "the wake still waits for its answer");
+}

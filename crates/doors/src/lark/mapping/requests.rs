@@ -213,6 +213,7 @@ fn thread_reply(data: Data<'_>) -> Result<Request, Refusal> {
         metadata: reply.metadata,
         key: data.idempotency_key(),
         delivery: optional(reply.delivery_id.as_deref(), DeliveryId::parse),
+        is_more: reply.more.unwrap_or(false),
         ..command::Send::default()
     }))
 }
