@@ -78,6 +78,7 @@ pub struct ListArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct RmArgs {
+    /// The agent's name.
     name: String,
     /// Also remove the member from the workspace.
     #[arg(long)]
@@ -88,6 +89,7 @@ pub struct RmArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct RestartArgs {
+    /// The agent's name.
     name: String,
     /// The data folder of the daemon.
     #[arg(long, value_name = "FOLDER")]
