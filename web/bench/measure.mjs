@@ -55,7 +55,9 @@ async function load(browser, hub, path, field, as) {
 
 async function seed(owner, count) {
   for (let at = 0; at < count; at += 50) {
-    await Promise.all(Array.from({ length: 50 }, (_, step) => owner.send(owner.general, `history ${at + step}: a line of ordinary length, as people write them`)));
+    // One member may send 1,000 a second.
+    const pause = new Promise((done) => setTimeout(done, 70));
+    await Promise.all([pause, ...Array.from({ length: 50 }, (_, step) => owner.send(owner.general, `history ${at + step}: a line of ordinary length, as people write them`))]);
   }
 }
 
