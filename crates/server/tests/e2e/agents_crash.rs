@@ -66,7 +66,7 @@ async fn killed_at_random(seed: u64) {
     let mut dice = seed;
     let mut asked = Vec::new();
     for number in 0..5 {
-        let words = if roll(&mut dice) % 2 == 0 { "slow" } else { "quick" };
+        let words = if roll(&mut dice).is_multiple_of(2) { "slow" } else { "quick" };
         asked.push(scene.alice.post(&scene.general, &format!("@claude {words} number {number}.")).await);
         // From before the commit of the wake to the middle of a run.
         tokio::time::sleep(Duration::from_millis(roll(&mut dice) % 900)).await;
@@ -86,7 +86,7 @@ async fn killed_at_random(seed: u64) {
                 scene.daemon.restart();
             }
         }
-        if roll(&mut dice) % 2 == 0 {
+        if roll(&mut dice).is_multiple_of(2) {
             scene.fake.let_go();
         }
     }

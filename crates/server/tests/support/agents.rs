@@ -152,7 +152,8 @@ impl Daemon {
     pub fn start(home: &Path, config: &str, environment: &[(&str, &str)]) -> Self {
         std::fs::create_dir_all(home).expect("a home");
         std::fs::write(home.join("agentd.toml"), config).expect("a configuration");
-        let environment = environment.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let environment: Vec<_> =
+            environment.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let (child, log) = spawn(home, &environment);
         Self { child, log, home: home.to_owned(), environment }
     }
@@ -180,7 +181,7 @@ impl Daemon {
     }
 }
 
-fn spawn(home: &Path, environment: &Vec<(String, String)>) -> (Child, Arc<Mutex<String>>) {
+fn spawn(home: &Path, environment: &[(String, String)]) -> (Child, Arc<Mutex<String>>) {
     let mut child = clean_command(BINARY, home)
         .args(["agentd", "--config"])
         .arg(home.join("agentd.toml"))
