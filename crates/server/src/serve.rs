@@ -46,9 +46,11 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     let bridge = telegram::beside_hub(hub.app.config(), config_file, hub.stop.subscribe());
     router::start(&hub.app);
     router::listener::open(&hub.app).await?;
+    // Whoever reads that the hub is there may stop it cleanly.
+    let stop = asked_to_stop();
     announce(&hub.app, listener.local_addr()?);
     let hosted = agentd::inside_hub(&hub.app, listener.local_addr()?, hub.stop.subscribe());
-    hub.serve(listener, bridge.into_iter().chain([hosted]).collect()).await
+    hub.serve(listener, bridge.into_iter().chain([hosted]).collect(), stop).await
 }
 
 struct Hub {
@@ -89,14 +91,19 @@ impl Hub {
         Ok(Self { app, stop, thread, thread_ended })
     }
 
-    async fn serve(self, listener: TcpListener, beside: Vec<JoinHandle<()>>) -> anyhow::Result<()> {
+    async fn serve(
+        self,
+        listener: TcpListener,
+        beside: Vec<JoinHandle<()>>,
+        asked_to_stop: impl Future<Output = ()>,
+    ) -> anyhow::Result<()> {
         let router = rest::router(self.app.clone())
             .merge(health::router(self.app.clone()))
             .merge(listen::router(self.app.clone()))
             .merge(web::router());
         let serving = tokio::spawn(net::serve(listener, self.app.clone(), router, self.stop.subscribe()));
         tokio::select! {
-            signalled = wait_for_signal() => signalled?,
+            () = asked_to_stop => {}
             // A hub that can no longer decide must not look alive: what was acknowledged is on disk, a restart goes on from there.
             _ = self.thread_ended => return Err(Fault::failed("the hub's own thread has ended; see the log").into()),
         }
@@ -121,15 +128,21 @@ impl Hub {
     }
 }
 
-/// Waits until the process is asked to stop.
-pub(crate) async fn wait_for_signal() -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// Hears from now on whether the process is asked to stop, and ends when it is.
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> + Send {
+    let signals = signal(SignalKind::terminate()).and_then(|end| Ok((end, signal(SignalKind::interrupt())?)));
+    async move {
+        match signals {
+            Ok((mut terminate, mut interrupt)) => tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            },
+            Err(error) => {
+                tracing::error!(%error, "signals cannot be heard, so there will be no clean stop");
+                std::future::pending::<()>().await;
+            }
+        }
     }
-    Ok(())
 }
 
 async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {

@@ -116,12 +116,12 @@ fn foreground(settings: &Settings, data_dir: Option<PathBuf>) -> anyhow::Result<
     Ok(ExitCode::SUCCESS)
 }
 
-async fn until_signal() {
-    // Without signals there is no clean stop, but the daemon works.
-    if serve::wait_for_signal().await.is_err() {
-        std::future::pending::<()>().await;
+fn until_signal() -> impl Future<Output = ()> + Send {
+    let asked_to_stop = serve::asked_to_stop();
+    async move {
+        asked_to_stop.await;
+        tracing::info!("stopping");
     }
-    tracing::info!("stopping");
 }
 
 /// Keeps the file for `status`, and reads the configuration again on SIGHUP.

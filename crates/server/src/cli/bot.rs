@@ -72,12 +72,8 @@ async fn follow(config: &Config, settings: folkmoot_bot::Settings) -> anyhow::Re
     let endpoint = Endpoint::new(&llm.base_url, llm.api_key.expose(), &llm.model, patience)?
         .connect_patience(seconds(config.bot.limits.http_connect_timeout_s))?;
     let bot = Bot::new(settings, endpoint).map_err(explained)?;
+    let stop = serve::asked_to_stop();
     serve_status(&config.bot.status_listen, bot.status()).await?;
-    let stop = async {
-        if let Err(error) = serve::wait_for_signal().await {
-            tracing::error!(%error, "signals cannot be heard; the bot stops");
-        }
-    };
     bot.run(stop).await.map_err(explained)
 }
 

@@ -74,11 +74,9 @@ async fn bridge_alone(loaded: Loaded, engine: Option<&str>) -> anyhow::Result<()
     log::init(&loaded.config);
     let settings = telegram::settings(&loaded.config, &loaded.file, engine)?;
     let runner = runner::runner(&loaded.config);
+    let asked_to_stop = serve::asked_to_stop();
     let stop = async {
-        // Without signals there is no clean stop, but the bridge works.
-        if serve::wait_for_signal().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        asked_to_stop.await;
         tracing::info!("stopping");
     };
     let ready = || output::note("The Telegram bridge runs. Ctrl-C stops it.");
