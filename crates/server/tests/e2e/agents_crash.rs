@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::agents::{Daemon, Fake, replies, runs};
-use crate::support::{Hub, Member, eventually, items, start, text};
+use crate::support::agents::{Daemon, Fake, PATIENCE, replies, runs};
+use crate::support::{Hub, Member, eventually, eventually_within, items, start, text};
 
 struct Scene {
     hub: Hub,
@@ -149,15 +149,7 @@ async fn a_decision_made_while_the_engine_is_gone_is_kept_for_the_same_question_
         let open = scene.alice.rest.get(&scene.alice.path("approvals?status=pending")).await.ok();
         items(&open).first().cloned()
     };
-    let mut approval = None;
-    for _ in 0..400 {
-        approval = pending().await;
-        if approval.is_some() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    let approval = approval.expect("a question");
+    let approval = eventually_within(PATIENCE, "a question", pending).await;
     scene.daemon.kill();
     scene.hub.kill();
     scene.hub.restart().await;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::agents::{Daemon, replies};
-use crate::support::{Hub, Member, eventually, start, text};
+use crate::support::agents::{Daemon, PATIENCE, replies};
+use crate::support::{Hub, Member, eventually, eventually_within, start, text};
 
 /// The program of `docs/agents.md`, which also notes what it was given.
 const ECHO: &str = r#"
@@ -72,14 +72,11 @@ fn has_python() -> bool {
 async fn answered(scene: &Scene, words: &str) {
     let asked = scene.alice.post(&scene.general, &format!("@echo {words}")).await;
     let root = text(&asked, "id").to_owned();
-    let mut said = Vec::new();
-    for _ in 0..400 {
-        said = replies(&scene.alice, &root).await;
-        if !said.is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
+    let some = || async {
+        let said = replies(&scene.alice, &root).await;
+        (!said.is_empty()).then_some(said)
+    };
+    let said = eventually_within(PATIENCE, "an answer", some).await;
     assert_eq!(said, [format!("You said: @echo {words}")]);
 }
 

@@ -10,7 +10,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::hub::{BINARY, clean_command, collect, wait_for_end};
-use super::{Hub, Member, Setup, eventually, items, text};
+use super::{Hub, Member, Setup, eventually, eventually_within, items, text};
+
+/// How long engines, a daemon and a hub may take together on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A conversation in JSON lines, as claude has it. What is asked, behind what was said before, decides: `ask` asks for permission, `wait` waits
 /// to be steered, `slow` waits for the file `go`; everything else is answered with `echo: PROMPT`.
@@ -117,17 +120,13 @@ pub async fn running(alice: &Member, name: &str) {
 /// Every run of a channel, oldest first, once there are `count` of them in that state.
 pub async fn runs(alice: &Member, channel: &str, state: &str, count: usize) -> Vec<Value> {
     let path = format!("/v1/channels/{channel}/runs");
-    let mut last = Value::Null;
-    for _ in 0..600 {
-        last = alice.rest.get(&path).await.ok();
-        let mut found: Vec<Value> = items(&last).iter().filter(|run| text(run, "state") == state).cloned().collect();
-        if found.len() >= count {
-            found.reverse();
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("no {count} runs are {state}: {last:#}");
+    let enough = || async {
+        let all = alice.rest.get(&path).await.ok();
+        let mut found: Vec<Value> = items(&all).iter().filter(|run| text(run, "state") == state).cloned().collect();
+        found.reverse();
+        (found.len() >= count).then_some(found)
+    };
+    eventually_within(PATIENCE, &format!("{count} runs that are {state}"), enough).await
 }
 
 /// What stands in a thread, without the first message.

@@ -35,16 +35,24 @@ pub use snek::Snek;
 pub const DEADLINE: Duration = Duration::from_secs(5);
 
 /// Asks `probe` again and again until it yields a value, and gives up after [`DEADLINE`].
-pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
+pub async fn eventually<T, F>(what: &str, probe: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,
 {
-    let give_up = tokio::time::Instant::now() + DEADLINE;
+    eventually_within(DEADLINE, what, probe).await
+}
+
+/// The same with more patience, for what several processes do together.
+pub async fn eventually_within<T, F>(patience: Duration, what: &str, mut probe: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Option<T>>,
+{
+    let give_up = tokio::time::Instant::now() + patience;
     loop {
         if let Some(value) = probe().await {
             return value;
         }
-        assert!(tokio::time::Instant::now() < give_up, "{what}: not within {DEADLINE:?}");
+        assert!(tokio::time::Instant::now() < give_up, "{what}: not within {patience:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
