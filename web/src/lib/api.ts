@@ -73,6 +73,20 @@ export function address(path: string, query: Query = {}): string {
 
 const id = encodeURIComponent;
 
+declare global {
+  interface Window {
+    early?: Map<string, { token: string; answer: Promise<Response> }>;
+  }
+}
+
+/** What `public/early.js` has asked for already, once and only for whom it was asked. */
+function early(method: string, target: string): Promise<Response> | undefined {
+  const known = method === 'GET' && typeof window !== 'undefined' ? window.early?.get(target) : undefined;
+  if (!known) return undefined;
+  window.early!.delete(target);
+  return known.token === token ? known.answer : undefined;
+}
+
 async function raw(method: string, path: string, options: Options = {}): Promise<Response> {
   const headers: Record<string, string> = { ...options.headers };
   if (token) headers.authorization = `Bearer ${token}`;
@@ -85,7 +99,8 @@ async function raw(method: string, path: string, options: Options = {}): Promise
   const asked = token;
   let response: Response;
   try {
-    response = await fetch(address(path, options.query), { method, headers, body, signal: options.signal });
+    const target = address(path, options.query);
+    response = await (early(method, target) ?? fetch(target, { method, headers, body, signal: options.signal }));
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError(0, 'OFFLINE', 'The hub cannot be reached.');
