@@ -4,11 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, wait_for};
 
 /// A codex that does what the text says, configured in a file.
 fn with_codex(home: &Home, script: &str) -> String {
@@ -33,17 +32,6 @@ fn start(home: &Home, config: &str, arguments: &[&str]) -> Child {
     let mut command = home.command(arguments);
     command.env("MOOT_CONFIG", config).env("PATH", PATH).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
-}
-
-fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not happen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn signal(child: &Child, name: &str) {
@@ -124,7 +112,9 @@ fn ctrl_c_cancels_and_prints_what_was_done_and_the_resume_line() {
         "echo '{\"type\":\"thread.started\",\"thread_id\":\"th-1\"}'\necho '{\"type\":\"item.completed\",\"item\":{\"id\":\"1\",\"type\":\"web_search\",\"query\":\"moot\"}}'\necho $$ > pid.txt\nexec sleep 1000",
     );
     let child = start(&home, &config, &["run", "codex", "hi"]);
-    let pid = until(|| std::fs::read_to_string(home.path().join("pid.txt")).ok().filter(|text| text.ends_with('\n')));
+    let pid = wait_for("the engine", || {
+        std::fs::read_to_string(home.path().join("pid.txt")).ok().filter(|text| text.ends_with('\n'))
+    });
     // The lines are in the pipe before the pid is in the file; give them their reader.
     let mut child = child;
     let mut progress = BufReader::new(child.stderr.take().unwrap());
@@ -150,7 +140,7 @@ fn one_token_is_serialised_across_processes() {
     );
     let log = || std::fs::read_to_string(home.path().join("log.txt")).unwrap_or_default();
     let first = start(&home, &config, &["run", "codex", "--resume", "th-1", "one"]);
-    until(|| (log() == "begin\n").then_some(()));
+    wait_for("the first run", || (log() == "begin\n").then_some(()));
     let second = start(&home, &config, &["run", "codex", "--resume", "th-1", "two"]);
     home.write("go", "");
     for child in [first, second] {
@@ -167,14 +157,14 @@ fn nothing_survives_when_moot_itself_is_killed() {
         "echo '{\"type\":\"thread.started\",\"thread_id\":\"th-1\"}'\nsetsid sh -c 'echo $$ >> pids.txt; exec sleep 1000' &\nsleep 1000 &\necho $! >> pids.txt\necho $$ >> pids.txt\nwait",
     );
     let mut child = start(&home, &config, &["run", "codex", "hi"]);
-    let pids = until(|| {
+    let pids = wait_for("three processes", || {
         let text = std::fs::read_to_string(home.path().join("pids.txt")).ok()?;
         (text.lines().count() == 3).then_some(text)
     });
     child.kill().unwrap();
     child.wait().unwrap();
     for pid in pids.lines() {
-        until(|| (!Path::new(&format!("/proc/{pid}")).exists()).then_some(()));
+        wait_for("its end", || (!Path::new(&format!("/proc/{pid}")).exists()).then_some(()));
     }
 }
 

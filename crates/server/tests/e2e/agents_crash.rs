@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::agents::{Daemon, Fake, PATIENCE, replies, runs};
 use crate::support::{Hub, Member, eventually, eventually_within, items, start, text};
@@ -43,14 +43,23 @@ impl Scene {
     }
 
     async fn all_settled(&self, patience: Duration) {
-        let until = tokio::time::Instant::now() + patience;
-        while self.open_deliveries().await > 0 {
-            assert!(
-                tokio::time::Instant::now() < until,
-                "some wakes are still open; the daemon says:\n{}",
-                self.daemon.log()
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        let settled = || async { (self.open_deliveries().await == 0).then_some(()) };
+        eventually_within(patience, "every wake is settled", settled).await;
+    }
+
+    /// Before the wake is committed, when it was sent, or when an engine has begun since there were `starts`.
+    async fn reach_a_moment(&self, which: u64, message: &str, starts: usize) {
+        let path = format!("/v1/channels/{}/deliveries?limit=200", self.general);
+        let is_sent = || async {
+            let all = self.alice.rest.get(&path).await.ok();
+            let about = |one: &Value| items(&one["message_ids"]).iter().any(|id| id == message);
+            items(&all).iter().any(|one| about(one) && text(one, "state") != "queued").then_some(())
+        };
+        let is_begun = || async { (self.fake.note("starts").lines().count() > starts).then_some(()) };
+        match which {
+            0 => {}
+            1 => eventually_within(PATIENCE, "the wake is sent", is_sent).await,
+            _ => eventually_within(PATIENCE, "an engine begins", is_begun).await,
         }
     }
 }
@@ -67,9 +76,10 @@ async fn killed_at_random(seed: u64) {
     let mut asked = Vec::new();
     for number in 0..5 {
         let words = if roll(&mut dice).is_multiple_of(2) { "slow" } else { "quick" };
-        asked.push(scene.alice.post(&scene.general, &format!("@claude {words} number {number}.")).await);
-        // From before the commit of the wake to the middle of a run.
-        tokio::time::sleep(Duration::from_millis(roll(&mut dice) % 900)).await;
+        let starts = scene.fake.note("starts").lines().count();
+        let message = scene.alice.post(&scene.general, &format!("@claude {words} number {number}.")).await;
+        scene.reach_a_moment(roll(&mut dice) % 3, text(&message, "id"), starts).await;
+        asked.push(message);
         match roll(&mut dice) % 3 {
             0 => {
                 scene.hub.kill();
