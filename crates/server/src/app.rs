@@ -17,6 +17,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{Semaphore, oneshot};
+use tokio_util::task::TaskTracker;
 
 use crate::auth::{Auth, Identity};
 use crate::config::{Config, Network};
@@ -47,6 +48,7 @@ struct Inner {
     pools: Pools,
     hosting: Hosting,
     next_connection: AtomicU64,
+    connections: TaskTracker,
     trusted_proxies: Vec<Network>,
     data_dir: PathBuf,
     files_dir: PathBuf,
@@ -114,6 +116,7 @@ impl App {
             pools,
             hosting: Hosting::default(),
             next_connection: AtomicU64::new(1),
+            connections: TaskTracker::new(),
             setup: Setup::default(),
             started: Instant::now(),
             stop: parts.stop,
@@ -294,7 +297,18 @@ impl App {
         already_read: Bytes,
     ) {
         let (connection, reading) = self.new_connection(protocol, address, stream);
-        tokio::spawn(self.run_connection(connection, protocol.open(self.now()), reading, already_read));
+        self.spawn_connection(self.run_connection(connection, protocol.open(self.now()), reading, already_read));
+    }
+
+    /// Runs what serves a connection from its first moment to its last.
+    pub fn spawn_connection(&self, serving: impl Future<Output = ()> + Send + 'static) {
+        self.0.connections.spawn(serving);
+    }
+
+    /// Waits until every connection has said goodbye; a process that ends earlier takes the last frames with it.
+    pub async fn connections_ended(&self) {
+        self.0.connections.close();
+        self.0.connections.wait().await;
     }
 
     pub fn new_connection(

@@ -114,7 +114,7 @@ impl Hub {
         let thread = self.thread;
         let finish = async {
             let _ = serving.await;
-            router::listener::closed(&self.app).await;
+            self.app.connections_ended().await;
             for task in beside {
                 let _ = task.await;
             }

@@ -28,7 +28,7 @@ pub fn upgrade(app: &App, address: IpAddr, request: Request<Body>) -> Response<B
     let may_connect = app.origins().are_ours(request.headers());
     let app = app.clone();
     hand_over(request, may_connect, move |stream, already_read| {
-        tokio::spawn(serve(app, address, stream, already_read));
+        app.spawn_connection(serve(app.clone(), address, stream, already_read));
     })
 }
 

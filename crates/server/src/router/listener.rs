@@ -9,7 +9,6 @@ use axum::http::{Request, Response, StatusCode};
 use bytes::Bytes;
 use folkmoot_doors::Protocol;
 use folkmoot_doors::smarthole::SmartHole;
-use folkmoot_doors::smarthole::wire::MAX_CONNECTIONS;
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
@@ -58,11 +57,6 @@ pub async fn open(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Waits until every connection has said goodbye.
-pub async fn closed(app: &App) {
-    let _ = app.router().places.acquire_many(MAX_CONNECTIONS as u32).await;
-}
-
 pub fn listening(app: &App) -> Listening {
     app.router().listening.lock().clone()
 }
@@ -94,7 +88,7 @@ fn respond(app: &App, peer: SocketAddr, request: Request<Body>) -> Response<Body
     };
     let app = app.clone();
     hand_over(request, true, move |stream, already_read| {
-        tokio::spawn(serve_one(app, peer.ip(), stream, already_read, place));
+        app.spawn_connection(serve_one(app.clone(), peer.ip(), stream, already_read, place));
     })
 }
 
