@@ -104,8 +104,8 @@ async fn an_agent_that_is_not_ready_says_so_at_once() {
 async fn a_lost_connection_is_made_again_after_a_second() {
     let controller = Controller::start().await;
     let (_agent, line) = start(&controller).await;
-    drop(line);
     let lost = Instant::now();
+    drop(line);
     controller.welcome().await;
     let waited = lost.elapsed();
     assert!(waited.as_millis() >= 900, "{waited:?}");
@@ -119,8 +119,8 @@ async fn a_controller_that_refuses_is_asked_again_later_and_later() {
     let mut waits = Vec::new();
     for _ in 0..2 {
         line.send(json!({ "type": "error", "error": "Unauthorized runner secret." })).await;
-        line.close(1008, "Unauthorized").await;
         let closed = Instant::now();
+        line.close(1008, "Unauthorized").await;
         line = controller.accept().await;
         waits.push(closed.elapsed().as_millis());
     }

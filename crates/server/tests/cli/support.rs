@@ -131,10 +131,10 @@ impl Drop for Hub {
     }
 }
 
-/// Asks again and again until there is a value, for at most ten seconds.
+/// Asks again and again until there is a value, for at most a minute.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
-    let give_up = Instant::now() + Duration::from_secs(10);
+    let give_up = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(value) = probe() {
             return value;

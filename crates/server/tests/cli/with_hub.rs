@@ -136,7 +136,7 @@ impl Tail {
     }
 
     fn next(&self) -> String {
-        self.lines.recv_timeout(Duration::from_secs(15)).expect("a line of `moot tail`")
+        self.lines.recv_timeout(Duration::from_secs(60)).expect("a line of `moot tail`")
     }
 
     fn next_content(&self) -> String {

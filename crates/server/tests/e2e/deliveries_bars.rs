@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Setup, number, register, start};
+use crate::support::{SLACK, Setup, number, register, start};
 
 /// Loaded machines stall now and then; the rule is about the hub, so the best of a few attempts counts.
 const ATTEMPTS: usize = 5;
@@ -29,7 +29,7 @@ async fn a_wake_is_there_soon_after_its_window_has_ended() {
         agent.say(&general, "looked").await;
     }
     println!("from the end of the window to the frame: {best} ms at best");
-    assert!(best <= 20, "{best} ms");
+    assert!(best <= 20 * i64::from(SLACK), "{best} ms");
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn fifty_agents_are_woken_at_once() {
         best = best.min(first.expect("fifty of them").elapsed());
     }
     println!("from the first of fifty wakes to the last: {best:?} at best");
-    assert!(best < Duration::from_millis(500), "{best:?}");
+    assert!(best < SLACK * Duration::from_millis(500), "{best:?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
-//! How quick the bridge is, in numbers that are printed and limits that hold on a busy machine.
+//! How quick the bridge is, in numbers that are printed.
 
 use std::time::{Duration, Instant};
 
+use crate::support::SLACK;
 use crate::support::telegram::{ANN, Bridge, Setup};
 
 const WINDOW: Duration = Duration::from_millis(350);
@@ -53,9 +54,9 @@ async fn first_sign_final_message_and_cancel_are_quick() {
         cancels.push(pressed.elapsed());
         bridge.api.wait_shown(ann, "its end", |shown| shown.id == sign.id && shown.text.starts_with("cancelled")).await;
     }
-    assert!(median("first reply after the joining window", signs) < Duration::from_millis(600));
-    assert!(median("final message after the result, process lingers", finals) < Duration::from_millis(1500));
-    assert!(median("cancel button answered", cancels) < Duration::from_millis(600));
+    assert!(median("first reply after the joining window", signs) < SLACK * Duration::from_millis(600));
+    assert!(median("final message after the result, process lingers", finals) < SLACK * Duration::from_millis(1500));
+    assert!(median("cancel button answered", cancels) < SLACK * Duration::from_millis(600));
 }
 
 #[tokio::test]
@@ -91,7 +92,7 @@ async fn the_third_of_three_groups_prompted_at_once_does_not_wait_for_the_others
     }
     assert!(
         median("third of three groups: acknowledged and its engine started, window included", times)
-            < Duration::from_secs(2)
+            < SLACK * Duration::from_secs(2)
     );
 }
 
@@ -107,7 +108,7 @@ async fn the_start_is_quick_and_idling_is_small() {
         bridge.api.wait("a poll", |world| (world.current_poll() > polls).then_some(())).await;
         times.push(started.elapsed());
     }
-    assert!(median("start to ready", times) < Duration::from_secs(2));
+    assert!(median("start to ready", times) < SLACK * Duration::from_secs(2));
     bridge.api.say(ANN, ANN, "warm up");
     bridge.wait_text(ANN, "done").await;
     let status = std::fs::read_to_string(format!("/proc/{}/status", bridge.pid())).unwrap();

@@ -1,7 +1,6 @@
 //! An agent of a pool, made from an ordinary WebSocket client and the document.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -65,12 +64,8 @@ impl Worker {
     }
 
     pub async fn next(&mut self) -> Next {
-        self.next_within(DEADLINE).await
-    }
-
-    pub async fn next_within(&mut self, patience: Duration) -> Next {
         loop {
-            let message = timeout(patience, self.socket.next()).await.expect("something within the deadline");
+            let message = timeout(DEADLINE, self.socket.next()).await.expect("something within the deadline");
             match message {
                 Some(Ok(Message::Text(text))) => return Next::Frame(serde_json::from_str(&text).expect("JSON")),
                 Some(Ok(Message::Close(Some(close)))) => {

@@ -1,6 +1,6 @@
 //! The task that delivers, against a fake Bot API on loopback, with what can go wrong there.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -129,13 +129,12 @@ async fn a_502_on_the_final_send_does_not_lose_the_answer() {
 #[tokio::test]
 async fn a_429_holds_up_its_own_chat_only() {
     let rig = Rig::start().await;
-    rig.api.fail_next("sendMessage", Fault::too_many(2), 1);
+    rig.api.fail_next("sendMessage", Fault::too_many(5), 1);
     rig.post(Draft::new(ChatId(GROUP), Kind::Answer, says("held"))).await;
     rig.api.wait("the 429", |world| world.calls.iter().any(|call| call.status == 429).then_some(())).await;
-    let began = Instant::now();
     rig.post(answer("free")).await;
     rig.api.wait_shown(PERSON, "the other chat's message", |message| message.text == "free").await;
-    assert!(began.elapsed() < Duration::from_secs(1), "it waited {:?}", began.elapsed());
+    assert_eq!(rig.texts(GROUP), [""; 0], "still held");
     rig.drained().await;
     assert_eq!(rig.texts(GROUP), ["held"]);
     assert_eq!(rig.api.with(|world| world.pace.violations), 0, "nobody calls during the pause");
@@ -270,10 +269,9 @@ async fn signs_do_not_wait_for_the_pace_of_answers() {
     for number in 0..4 {
         rig.post(answer(&number.to_string())).await;
     }
-    let began = Instant::now();
     rig.post(sign(PERSON)).await;
     rig.api.wait_shown(PERSON, "the sign", |message| message.text == "starting").await;
-    assert!(began.elapsed() < Duration::from_millis(500), "it waited {:?}", began.elapsed());
+    assert!(rig.texts(PERSON).len() < 5, "answers before it still wait");
 }
 
 #[tokio::test]
