@@ -14,7 +14,7 @@ const POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Written when somebody first asks, so that a start does not wait for it.
-static HTML: LazyLock<String> = LazyLock::new(|| html(&super::described()));
+static HTML: LazyLock<String> = LazyLock::new(|| html(&super::surface::described()));
 
 pub async fn show() -> Response {
     document("text/html; charset=utf-8", POLICY, &HTML)
