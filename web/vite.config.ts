@@ -1,24 +1,28 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
+import { plainIcons } from './build/icons';
+import { preloadParts } from './build/preload';
 
 /** Where the hub listens while `npm run dev` serves the page. */
 const hub = process.env.FOLKMOOT_HUB ?? 'http://127.0.0.1:8484';
 
 export default defineConfig({
-  plugins: [svelte()],
+  plugins: [plainIcons(), svelte(), preloadParts()],
   build: {
     target: 'es2022',
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     reportCompressedSize: true,
+    // One sheet for all views: it is small, and no view waits for its own.
+    cssCodeSplit: false,
     rolldownOptions: {
-      // Many small files cost more round trips than they save: what every view leans on is one file, icons are one, what
-      // several views share is one.
       output: {
         codeSplitting: {
+          // The first file holds what it takes to write a message, the second what it takes to read; the document asks for both.
+          // What several of the other views share is one file: many small ones cost more round trips than they save.
           groups: [
-            { name: 'lib', test: /node_modules\/(svelte|esm-env|clsx|marked)\/|src\/lib\/(?!highlight|socket-worker)|preload-helper|rolldown\/runtime/, priority: 3 },
-            { name: 'icons', test: /@lucide/, priority: 2 },
-            { name: 'shared', test: /src\/components\//, minShareCount: 2, priority: 1 },
+            { name: 'page', tags: ['$initial'], priority: 3 },
+            { name: 'parts', test: /src\/components\/parts\.ts/, priority: 2 },
+            { name: 'shared', test: /src\/|@lucide/, minShareCount: 2, priority: 1 },
           ],
         },
       },

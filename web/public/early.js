@@ -10,7 +10,9 @@
       answer.catch(() => {});
       return [address, { token, answer }];
     };
-    window.early = new Map([`${here}/members`, `${here}/channels`, '/v1/users/me/dms', here].map(ask));
+    const channel = /^\/c\/(\w+)$/.exec(location.pathname)?.[1];
+    const messages = channel ? [`/v1/channels/${channel}/messages?limit=40&replies=true`] : [];
+    window.early = new Map([`${here}/members`, `${here}/channels`, '/v1/users/me/dms', here, ...messages].map(ask));
   } catch {
     // Nobody is signed in, or the browser keeps nothing.
   }

@@ -3,6 +3,7 @@ import * as api from './api';
 import { ApiError } from './api';
 import type { Link } from './connection';
 import { touch, touchNow } from './live.svelte';
+import { afterPaint } from './paint';
 import { Outbox } from './outbox';
 import { LarkSocket } from './socket';
 import { keep, kept } from './storage';
@@ -13,6 +14,8 @@ import { Sync } from './store/sync';
 import type { Channel, Frame, Json, Message, Run, Session } from './types';
 
 const PAGE = 80;
+/** The first look at a channel: more than a screen shows, and what `public/early.js` asks for. */
+const FIRST_PAGE = 40;
 const RENEW_AFTER_MS = 6 * 3600 * 1000;
 const RECOUNT_MS = 2000;
 const NO_LINK_MS = 2000;
@@ -128,7 +131,8 @@ class Hub {
       await this.list();
       this.ready = true;
       touchNow('members', 'channels', 'workspace');
-      this.socket.start(this.session!.token);
+      // What was fetched is shown first.
+      afterPaint(() => this.session && this.socket.start(this.session.token));
       // The rest is fetched when the connection stands, so that nothing falls between; without one, all the same.
       setTimeout(() => this.link.state !== 'online' && void this.refresh(), NO_LINK_MS);
       void this.renew();
@@ -332,8 +336,9 @@ class Hub {
       const timeline = this.data.timeline(channel);
       timeline.beginFetch();
       try {
-        const messages = await api.messages.page(channel, { limit: PAGE, replies: true, ...query });
-        const whole = messages.length < PAGE;
+        const limit = mode === 'newest' ? FIRST_PAGE : PAGE;
+        const messages = await api.messages.page(channel, { limit, replies: true, ...query });
+        const whole = messages.length < limit;
         timeline.endFetch({ messages, mode, start: whole, end: mode === 'newest' || whole });
       } catch (error) {
         timeline.endFetch();

@@ -1,13 +1,16 @@
 /** Times, sizes and states as words. */
 import type { Delivery, Member, Run } from './types';
 
-const clockFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
-const yearFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long', year: 'numeric' });
-const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+/** Made when first used: a browser takes its time to make one. */
+function format(options: Intl.DateTimeFormatOptions): (at: number) => string {
+  let made: Intl.DateTimeFormat | undefined;
+  return (at) => (made ??= new Intl.DateTimeFormat(undefined, options)).format(at);
+}
 
-export const clockTime = (at: number): string => clockFormat.format(at);
-export const fullTime = (at: number): string => fullFormat.format(at);
+export const clockTime = format({ hour: '2-digit', minute: '2-digit' });
+export const fullTime = format({ dateStyle: 'full', timeStyle: 'medium' });
+const dayOfYear = format({ weekday: 'long', day: 'numeric', month: 'long' });
+const dayOfAnyYear = format({ day: 'numeric', month: 'long', year: 'numeric' });
 
 const midnight = (at: number): number => new Date(at).setHours(0, 0, 0, 0);
 export const isSameDay = (a: number, b: number): boolean => a - b < 86_400_000 && b - a < 86_400_000 && midnight(a) === midnight(b);
@@ -16,7 +19,7 @@ export function dayName(at: number, now: number): string {
   const days = Math.round((midnight(now) - midnight(at)) / 86_400_000);
   if (days === 0) return 'Today';
   if (days === 1) return 'Yesterday';
-  return days < 300 ? dayFormat.format(at) : yearFormat.format(at);
+  return days < 300 ? dayOfYear(at) : dayOfAnyYear(at);
 }
 
 /** How long, in at most two parts: `42 s`, `3 min 5 s`, `2 h 10 min`. */
