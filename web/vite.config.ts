@@ -1,7 +1,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
-import { plainIcons } from './build/icons';
-import { preloadParts } from './build/preload';
+import { plainIcons } from './build/icons.ts';
+import { preloadParts } from './build/preload.ts';
 
 /** Where the hub listens while `npm run dev` serves the page. */
 const hub = process.env.FOLKMOOT_HUB ?? 'http://127.0.0.1:8484';

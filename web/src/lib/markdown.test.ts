@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
-import { renderMarkdown, safeHref } from './markdown';
+import { renderMarkdown, renderTokens, safeHref } from './markdown';
 import { Random } from './store/fake-hub';
 
 const html = (text: string, context = {}) => {
@@ -77,6 +77,20 @@ describe('markdown', () => {
       const box = html(text);
       expect(box.querySelector('script, img, iframe, style')).toBeNull();
       if (text.includes('word') && !/^\s*\[[^\]]*\]:/m.test(text) && !text.includes('```')) expect(box.innerHTML).toContain('word');
+    }
+  });
+
+  it('plain words become what taking them apart would make of them', () => {
+    const random = new Random(7);
+    const context = { member: (name: string) => (name === 'codex' ? { id: 'mem_1', me: false } : undefined), channel: (name: string) => (name === 'general' ? { id: 'ch_1' } : undefined) };
+    const signs = [...'*_`~<>[]()#|!&\\+-=:;.,?/"\'@%$^{}0123456789'];
+    const parts = [...signs, '\n', '\t', ' ', '  ', '\u00a0', 'word', 'ü', '字', '@codex', '#general', 'a@b.example', 'www.', 'WWW.a.example', 'https:', 'http://a.example', 'ftp', '://', '1.', '12)', '===', '---', '&amp;', 'x. y'];
+    for (let i = 0; i < 4000; i += 1) {
+      let text = '';
+      for (let n = random.below(9); n >= 0; n -= 1) text += random.pick(parts);
+      const taken = document.createElement('div');
+      taken.append(renderTokens(text, context));
+      expect(html(text, context).innerHTML, JSON.stringify(text)).toBe(taken.innerHTML);
     }
   });
 

@@ -13,7 +13,26 @@ export interface MarkdownContext {
 const options = { gfm: true, breaks: true } as const;
 const MAX_DEPTH = 24;
 
+/** Anything that could mean something in Markdown, also by standing at the beginning of a line. */
+const MARKED = /[\\`*_~<[\]&\t\r\f\v]|:\/\/|www\.|[\w.+-]@|^$|^[\s#>=|:+-]|^\d{1,9}[.)]|\s$/im;
+
 export function renderMarkdown(text: string, context: MarkdownContext = {}): DocumentFragment {
+  return MARKED.test(text) ? renderTokens(text, context) : renderPlain(text, context);
+}
+
+/** Most messages are words and nothing else: a paragraph, without taking it apart first. */
+function renderPlain(text: string, context: MarkdownContext): DocumentFragment {
+  const fragment = document.createDocumentFragment();
+  const paragraph = make('p');
+  for (const [at, line] of text.split('\n').entries()) {
+    if (at > 0) paragraph.appendChild(make('br'));
+    words(paragraph, line, context);
+  }
+  fragment.appendChild(paragraph);
+  return fragment;
+}
+
+export function renderTokens(text: string, context: MarkdownContext = {}): DocumentFragment {
   const fragment = document.createDocumentFragment();
   let tokens: Token[];
   try {
