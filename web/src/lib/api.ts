@@ -73,6 +73,9 @@ export function address(path: string, query: Query = {}): string {
 
 const id = encodeURIComponent;
 
+/** A network that went away without a word never answers; sending again is harmless. */
+const SEND_MS = 20_000;
+
 declare global {
   interface Window {
     early?: Map<string, { token: string; answer: Promise<Response> }>;
@@ -238,7 +241,7 @@ export const messages = {
   thread: (message: string) => get<Message[]>(`messages/${id(message)}/thread`),
   edits: (message: string) => get<Edit[]>(`messages/${id(message)}/edits`),
   send: (channel: string, body: NewMessage, key: string) =>
-    post<Message>(`channels/${id(channel)}/messages`, body, { 'idempotency-key': key }),
+    request<Message>('POST', `channels/${id(channel)}/messages`, { body, headers: { 'idempotency-key': key }, signal: AbortSignal.timeout(SEND_MS) }),
   edit: (message: string, content: string) => patch<Message>(`messages/${id(message)}`, { content }),
   remove: (message: string) => del(`messages/${id(message)}`),
   react: (message: string, emoji: string) => post(`messages/${id(message)}/reactions`, { emoji }),

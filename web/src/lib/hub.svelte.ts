@@ -3,7 +3,7 @@ import * as api from './api';
 import { ApiError } from './api';
 import type { Link } from './connection';
 import { touch, touchNow } from './live.svelte';
-import { afterPaint } from './paint';
+import { whenIdle } from './paint';
 import { Outbox } from './outbox';
 import { LarkSocket } from './socket';
 import { keep, kept } from './storage';
@@ -132,7 +132,7 @@ class Hub {
       this.ready = true;
       touchNow('members', 'channels', 'workspace');
       // What was fetched is shown first.
-      afterPaint(() => this.session && this.socket.start(this.session.token));
+      whenIdle(() => this.session && this.socket.start(this.session.token));
       // The rest is fetched when the connection stands, so that nothing falls between; without one, all the same.
       setTimeout(() => this.link.state !== 'online' && void this.refresh(), NO_LINK_MS);
       void this.renew();

@@ -13,3 +13,13 @@ export function afterPaint(run: () => void): void {
   // A frame is painted after its callbacks: what they put off comes after that.
   if (!document.hidden) requestAnimationFrame(() => setTimeout(once));
 }
+
+/** Longer than anybody should wait for what nobody waits for. */
+const LATEST_MS = 2000;
+
+/** Runs something when the page has nothing else to do. */
+export function whenIdle(run: () => void): void {
+  // Safari has no such callback.
+  if (typeof requestIdleCallback === 'function') requestIdleCallback(run, { timeout: LATEST_MS });
+  else setTimeout(run, NO_FRAME_MS);
+}
