@@ -4,8 +4,7 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 
-# `npm ci` refuses a lock file that lacks the native parts for other machines than the one it was written on; what is in it
-# is installed exactly all the same.
+# What the lock file says, exactly; where a mirror lacks one of the native parts that it names for other machines, what is there.
 NPM_INSTALL := npm ci --no-audit --no-fund --loglevel=silent || npm install --no-save --no-audit --no-fund
 
 # One word for the version of the tool, so that two machines check the same.

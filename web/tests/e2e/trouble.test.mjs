@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
+import { Cable } from './support/cable.mjs';
 import { Hub, PASSWORD } from './support/hub.mjs';
 import { Browser, until } from './support/page.mjs';
 import { close, step } from './support/story.mjs';
@@ -80,20 +81,57 @@ step('no request goes to another host', async () => {
   assert.deepEqual(foreign, []);
 });
 
-step('23 pull the network cable, type, reconnect: nothing lost or doubled', async () => {
-  await ann.page.context().setOffline(true);
-  for (const text of ['offline one', 'offline two']) await ann.write(text);
-  await owner.send(owner.general, 'meanwhile');
-  await ann.page.context().setOffline(false);
-  await ann.message('meanwhile').waitFor();
+/** In the hub and on the page: each of them once, in the order in which they were typed. */
+async function arrived(page, typed, meanwhile) {
+  await page.message(meanwhile).waitFor();
   const all = await until(async () => {
     const said = await texts();
-    return said.includes('offline two') ? said : null;
+    return said.includes(typed.at(-1)) ? said : null;
   }, 'what was typed arrives');
-  assert.equal(all.filter((it) => it === 'offline one').length, 1);
-  assert.equal(all.filter((it) => it === 'offline two').length, 1);
-  assert.ok(all.indexOf('offline one') < all.indexOf('offline two'));
-  for (const text of ['offline one', 'offline two', 'meanwhile']) assert.equal(await ann.log.locator('article').filter({ hasText: text }).count(), 1, text);
+  assert.deepEqual(all.filter((it) => typed.includes(it)), typed);
+  for (const text of [...typed, meanwhile]) {
+    await until(async () => (await page.log.locator('article').filter({ hasText: text }).count()) === 1, `${text}, once`);
+  }
+}
+
+step('23 pull the network cable for a minute, type, reconnect: nothing lost or doubled', async () => {
+  const cable = await Cable.to(hub);
+  // The page's time can be moved; that of a worker cannot, so this browser has none.
+  const page = await browser.open(cable, { as: owner });
+  await page.page.addInitScript(() => delete window.SharedWorker);
+  await page.page.clock.install();
+  await page.channel(owner.general);
+  await owner.send(owner.general, 'before the cut');
+  await page.message('before the cut').waitFor();
+  cable.pull();
+  const typed = ['in the dark one', 'in the dark two'];
+  await page.write(typed[0]);
+  await owner.send(owner.general, 'said meanwhile');
+  // The silence is noticed after a while, and then told with something to do about it.
+  await until(async () => {
+    await page.page.clock.runFor(5_000);
+    return page.button('Retry now').isVisible();
+  }, 'the page notices');
+  await page.page.clock.runFor(60_000);
+  await page.write(typed[1]);
+  assert.equal(await page.log.getByText('said meanwhile').count(), 0);
+  cable.plug();
+  await until(async () => {
+    await page.page.clock.runFor(5_000);
+    return !(await page.button('Retry now').isVisible());
+  }, 'the page comes back');
+  await arrived(page, typed, 'said meanwhile');
+  await page.close();
+  cable.end();
+});
+
+step('23 the browser says that it is offline: what is typed waits and is sent once', async () => {
+  await ann.page.context().setOffline(true);
+  const typed = ['offline one', 'offline two'];
+  for (const text of typed) await ann.write(text);
+  await owner.send(owner.general, 'in between');
+  await ann.page.context().setOffline(false);
+  await arrived(ann, typed, 'in between');
 });
 
 step('a restart of the hub: the page says so, comes back, and loses nothing', async () => {

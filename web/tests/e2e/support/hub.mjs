@@ -10,7 +10,7 @@ import { WebSocketClient } from './websocket.mjs';
 const root = resolve(import.meta.dirname, '../../../..');
 const target = process.env.CARGO_TARGET_DIR ? resolve(root, process.env.CARGO_TARGET_DIR) : join(root, 'target');
 export const BINARY = process.env.MOOT_BINARY ?? join(target, 'debug', 'moot');
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 40_000;
 export const PASSWORD = 'correct horse';
 
 function freePort() {
@@ -174,7 +174,7 @@ export class Lark {
     return this.find((frame) => frame.type === type && fits(frame.data), type, ms);
   }
 
-  find(fits, what, ms = 10_000) {
+  find(fits, what, ms = PATIENCE_MS) {
     const known = this.heard.find(fits);
     if (known) return Promise.resolve(known);
     return new Promise((done, fail) => {

@@ -7,6 +7,8 @@ import { PASSWORD } from './hub.mjs';
 
 const CHROME = process.env.CHROME ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** What may take its time on a busy machine. */
+const PATIENCE_MS = 40_000;
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 
 export class Browser {
@@ -22,7 +24,7 @@ export class Browser {
   /** A browser of somebody's own: `as` is signed in already. */
   async open(hub, { as, phone = false, ...options } = {}) {
     const context = await this.chromium.newContext({ ...(phone ? PHONE : { viewport: { width: 1280, height: 800 } }), ...options });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(PATIENCE_MS);
     if (as) await context.addInitScript((session) => {
       if (localStorage.getItem('folkmoot.session')) return;
       localStorage.setItem('folkmoot.session', JSON.stringify(session));
@@ -104,8 +106,8 @@ export class Page {
   }
 }
 
-/** Every file is one story: a hub, a browser, an owner. */
-export function until(check, what, ms = 10_000) {
+/** Looks again and again until there is something true to see. */
+export function until(check, what, ms = PATIENCE_MS) {
   return (async () => {
     const giveUp = Date.now() + ms;
     for (;;) {
