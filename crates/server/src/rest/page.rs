@@ -287,12 +287,12 @@ mod tests {
     use super::*;
 
     fn page() -> String {
-        html(&super::super::described())
+        html(&super::super::surface::described())
     }
 
     #[test]
     fn the_page_shows_every_operation_once() {
-        let openapi = super::super::described();
+        let openapi = super::super::surface::described();
         let page = html(&openapi);
         let document = serde_json::to_value(&openapi).unwrap();
         for (path, item) in fields_of(&document["paths"]) {
