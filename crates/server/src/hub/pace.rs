@@ -12,7 +12,7 @@ use folkmoot_core::ids::MemberId;
 use super::{Job, Work};
 
 /// The longest a message waits for company.
-const PATIENCE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_millis(40);
 /// How far back the pace is judged.
 const WINDOW: Duration = Duration::from_millis(50);
 /// A batch of this size is worth a commit of its own.
@@ -23,6 +23,8 @@ const REMEMBERED: usize = 1024;
 /// A lull is this many times the usual time between two arrivals.
 const LULL: u32 = 4;
 const SHORTEST_LULL: Duration = Duration::from_micros(200);
+/// Where arrivals are so far apart that a lull would last longer than this, looking for one costs more than it saves.
+const LONGEST_LULL: Duration = Duration::from_millis(5);
 
 /// How long to wait before a batch: until this many jobs wait, but no longer than this, and not through a lull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +61,7 @@ impl Pace {
         let count = self.expected();
         let between_arrivals = WINDOW / u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
         let lull = (between_arrivals * LULL).max(SHORTEST_LULL);
+        let lull = if lull > LONGEST_LULL { PATIENCE } else { lull };
         (count > 1).then_some(Patience { count, at_most: PATIENCE, lull })
     }
 
@@ -108,7 +111,7 @@ mod tests {
     #[test]
     fn many_members_at_a_steady_pace_share_commits() {
         // 500 members, one message each per second: one every 2 ms.
-        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 10);
+        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 20);
     }
 
     #[test]
