@@ -88,6 +88,39 @@ pub fn open_invite<'a>(state: &'a State, code_hash: &KeyHash, now: Millis) -> Re
     invite.filter(still_given).ok_or(refusal::INVITE_OVER)
 }
 
+/// A code that a Telegram account may still show; the account that showed it may say so again.
+pub fn telegram_offer<'a>(
+    state: &'a State,
+    code_hash: &KeyHash,
+    user: i64,
+    now: Millis,
+) -> Result<&'a TelegramLink, Refusal> {
+    let open = |link: &&TelegramLink| match &link.account {
+        None => link.expires_at > now,
+        Some(account) => account.user == user,
+    };
+    let offer = state.telegram_links().find(|link| link.code_hash == *code_hash).filter(open);
+    offer.filter(|link| state.member(link.member).is_some()).ok_or(refusal::TELEGRAM_CODE_OVER)
+}
+
+/// The member for whom a Telegram account speaks in a workspace.
+pub fn telegram_member(state: &State, user: i64, workspace: WorkspaceId) -> Result<MemberId, Refusal> {
+    let linked = |link: &&TelegramLink| link.account.as_ref().is_some_and(|account| account.user == user);
+    let link = state.telegram_links().filter(linked).find(|link| link.workspace == workspace);
+    link.and_then(|link| state.member(link.member)).map(|member| member.id).ok_or(refusal::TELEGRAM_NOT_LINKED)
+}
+
+/// The Telegram accounts whose members see a question and may decide it.
+pub fn telegram_deciders<'a>(state: &'a State, approval: &'a Approval) -> impl Iterator<Item = &'a TelegramAccount> {
+    let may = |link: &&TelegramLink| {
+        state.member(link.member).is_some_and(|member| {
+            may_see_within(state, member, approval.workspace, approval.channel)
+                && may_decide(state, member, approval).is_ok()
+        })
+    };
+    state.telegram_links().filter(may).filter_map(|link| link.account.as_ref())
+}
+
 /// Another member of the actor's own workspace.
 pub fn colleague(state: &State, actor: Actor, id: MemberId) -> Result<&Arc<Member>, Refusal> {
     let workspace = member(state, actor)?.workspace;

@@ -57,6 +57,19 @@ pub enum Command {
     },
     /// Somebody with an invitation makes an account of their own.
     Join(Join),
+    /// A one-time code with which a Telegram account is linked to whoever asks; the one before no longer counts.
+    OfferTelegramLink {
+        code_hash: KeyHash,
+    },
+    /// A Telegram account shows a code: from now on it speaks for the member who was given it. Only the hub itself asks
+    /// for this.
+    LinkTelegram {
+        code_hash: KeyHash,
+        user: i64,
+        name: String,
+    },
+    /// No Telegram account speaks for the one who asks any more.
+    UnlinkTelegram,
     /// A local program came in through a door that needs no account: it is an agent of the oldest workspace, found
     /// again by door and key. Only the hub itself asks for this.
     WelcomeGuest(WelcomeGuest),
@@ -633,6 +646,7 @@ pub enum Reply {
     Webhook(Webhook),
     Token(Token),
     Invite(Invite),
+    TelegramLink(TelegramLink),
     /// `created` when it was free before, or passed to another agent.
     Lease {
         lease: Lease,

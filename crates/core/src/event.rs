@@ -338,7 +338,8 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         | Record::PoolLink(_)
         | Record::Cause(_)
         | Record::Session(_)
-        | Record::Hosted(_) => Audience::Nobody,
+        | Record::Hosted(_)
+        | Record::TelegramLink(_) => Audience::Nobody,
     }
 }
 

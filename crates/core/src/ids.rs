@@ -88,6 +88,7 @@ ids! {
     PoolLinkId "plink";
     InviteId "inv";
     HostedId "host";
+    TelegramLinkId "tglink";
 }
 
 /// A routed sentence. Its text form is the SmartHole document's, `msg-` and a UUID, because that is what clients see.

@@ -93,6 +93,7 @@ records! {
     RunAction(RunAction, RunActionId) 61;
     Session(Session, SessionId) 62;
     Hosted(Hosted, HostedId) 70;
+    TelegramLink(TelegramLink, TelegramLinkId) 72;
 }
 
 /// A type that is kept as a record.
@@ -122,6 +123,7 @@ impl Kind {
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Workspace | Self::Member | Self::Channel | Self::Membership | Self::Webhook | Self::Token)
             || matches!(self, Self::Lease | Self::Fence | Self::PoolLink | Self::Invite | Self::Hosted)
+            || self == Self::TelegramLink
     }
 
     /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
@@ -210,6 +212,9 @@ impl Record {
             },
             Self::Token(token) => Keys { workspace: Some(token.workspace.0), ..Keys::default() },
             Self::Invite(invite) => Keys { workspace: Some(invite.workspace.0), ..Keys::default() },
+            Self::TelegramLink(link) => {
+                Keys { workspace: Some(link.workspace.0), owner: Some(link.member.0), ..Keys::default() }
+            }
             Self::Lease(_) | Self::Fence(_) => Keys::default(),
             Self::PoolLink(link) => Keys { scope: Some(link.channel.0), ..Keys::default() },
             Self::Hosted(hosted) => {

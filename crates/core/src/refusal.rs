@@ -93,6 +93,8 @@ catalogue! {
     FOREIGN_PAGE Forbidden "a page of another site may not do this";
     INVITE_OVER NotFound "this invitation was used, taken back, or has expired; ask for a new one";
     INVITE_NOT_FOUND NotFound "invitation not found";
+    TELEGRAM_CODE_OVER NotFound "this code was used, has expired, or was never given; ask the hub for a new one";
+    TELEGRAM_NOT_LINKED NotFound "no Telegram account is linked";
     ADMINS_ONLY Forbidden "only an owner or admin may do this";
     NOT_THE_OPERATOR Forbidden "only an owner or admin of the hub's first workspace may do this";
     INVALID_DATA BadRequest "invalid data";

@@ -32,6 +32,7 @@ pub struct State {
     webhooks: HashMap<WebhookId, Webhook>,
     tokens: HashMap<TokenId, Token>,
     invites: BTreeMap<InviteId, Invite>,
+    telegram_links: BTreeMap<TelegramLinkId, TelegramLink>,
     revoked: HashMap<String, Millis>,
     pools: pools::Table,
     hosted: BTreeMap<HostedId, Hosted>,
@@ -207,6 +208,15 @@ impl State {
         self.invites.values().find(|invite| invite.code_hash == *hash)
     }
 
+    /// Telegram accounts that speak for members, and the codes that wait for one.
+    pub fn telegram_links(&self) -> impl Iterator<Item = &TelegramLink> {
+        self.telegram_links.values()
+    }
+
+    pub fn telegram_links_of(&self, member: MemberId) -> impl Iterator<Item = &TelegramLink> {
+        self.telegram_links().filter(move |link| link.member == member)
+    }
+
     /// Who holds which pool session, and which channels command a pool.
     pub fn pools(&self) -> &pools::Table {
         &self.pools
@@ -274,6 +284,11 @@ impl State {
     pub fn next_deadline(&self) -> Option<Millis> {
         let approval = self.open_approvals.first().map(|(at, _)| *at);
         approval.into_iter().chain(self.deliveries.next_deadline()).min()
+    }
+
+    /// The questions that wait for a decision, by when they expire.
+    pub fn open_approvals(&self) -> impl Iterator<Item = ApprovalId> {
+        self.open_approvals.iter().map(|(_, id)| *id)
     }
 
     pub fn overdue_approvals(&self, now: Millis) -> impl Iterator<Item = ApprovalId> {
@@ -436,6 +451,9 @@ impl State {
             Record::Invite(invite) => {
                 self.invites.insert(invite.id, invite.clone());
             }
+            Record::TelegramLink(link) => {
+                self.telegram_links.insert(link.id, link.clone());
+            }
             Record::Approval(approval) => {
                 let due = (approval.expires_at, approval.id);
                 match approval.status {
@@ -465,6 +483,9 @@ impl State {
             }
             Record::Invite(invite) => {
                 self.invites.remove(&invite.id);
+            }
+            Record::TelegramLink(link) => {
+                self.telegram_links.remove(&link.id);
             }
             Record::Token(token) => {
                 self.tokens.remove(&token.id);
@@ -646,7 +667,7 @@ impl State {
         let keys: BTreeMap<_, _> = self.keys.iter().map(|(hash, id)| (hash.0, *id)).collect();
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
-        let people = (sorted(&self.members), names, emails, keys, tokens, revoked, self.invites.clone());
+        let people = (sorted(&self.members), names, emails, keys, tokens, revoked, self.invites.clone(), self.telegram_links.clone());
         let runs: Vec<_> = self.runs.iter().cloned().collect();
         let waiting = (self.open_approvals.clone(), self.deliveries.stored_part(), runs);
         (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, short_text};
+use super::{Context, Decision, Outcome, short_text, telegram};
 use crate::command::*;
 use crate::event::Event;
 use crate::ids::*;
@@ -142,6 +142,7 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
     events.extend(context.state.webhooks_in(id).map(|webhook| Event::Removed(webhook.clone().into())));
     events.extend(context.state.invites_in(id).map(|invite| Event::Removed(invite.clone().into())));
     for member in context.state.members_of(id) {
+        events.extend(telegram::ended(context.state, member.id));
         events.push(Event::Saved(gone(member, context.now).into()));
     }
     events.push(Event::Removed(workspace.into()));
@@ -223,6 +224,7 @@ pub fn remove(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome 
     }
     let mut events: Vec<_> =
         context.state.channels_of(id).filter_map(|room| room.members.get(&id)).cloned().map(Event::Left).collect();
+    events.extend(telegram::ended(context.state, id));
     events.push(Event::Saved(gone(target, context.now).into()));
     Ok(Decision::new(Reply::Done, events))
 }
@@ -255,7 +257,10 @@ pub fn change_password(context: &mut Context<'_>, actor: Actor, password_hash: S
     let member = access::member(context.state, actor)?;
     let secrets = Secrets { password_hash: Some(password_hash), valid_after: context.now, ..member.secrets.clone() };
     let member = Member { secrets, ..(**member).clone() };
-    Ok(Decision::saved(Reply::Done, member))
+    // Like every login: whoever changes a password may do so because somebody else knew it.
+    let mut events: Vec<_> = telegram::ended(context.state, member.id).collect();
+    events.push(Event::Saved(member.into()));
+    Ok(Decision::new(Reply::Done, events))
 }
 
 pub fn sign_out(context: &mut Context<'_>, actor: Actor, jti: String, expires_at: Millis) -> Outcome {

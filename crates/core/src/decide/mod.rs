@@ -25,6 +25,7 @@ mod runs;
 mod sending;
 mod streams;
 mod tasks;
+mod telegram;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -36,6 +37,7 @@ pub use invites::INVITE_LIFE;
 pub use members::{MIN_PASSWORD_CHARS, check_password};
 pub use messages::MAX_CONTENT_CHARS;
 pub use runs::MAX_DIFF_BYTES;
+pub use telegram::TELEGRAM_CODE_LIFE;
 pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
 
 use crate::command::{Command, Reply, Stage};
@@ -123,6 +125,10 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::CreateInvite(create) => invites::create(context, actor, create),
         Command::RevokeInvite { invite } => invites::revoke(context, actor, invite),
         Command::Join(join) => invites::join(context, join),
+
+        Command::OfferTelegramLink { code_hash } => telegram::offer(context, actor, code_hash),
+        Command::LinkTelegram { code_hash, user, name } => telegram::link(context, actor, code_hash, user, &name),
+        Command::UnlinkTelegram => telegram::unlink(context, actor),
 
         Command::WelcomeGuest(welcome) => guests::welcome(context, actor, welcome),
         Command::AnswerAsGuest(answer) => guests::answer(context, actor, answer),

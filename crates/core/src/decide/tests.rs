@@ -25,6 +25,7 @@ mod routes;
 mod runs;
 mod streams;
 mod tasks;
+mod telegram;
 mod threads;
 mod wakes;
 mod webhooks;

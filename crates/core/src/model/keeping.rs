@@ -76,6 +76,29 @@ pub struct Invite {
     pub expires_at: Millis,
 }
 
+/// A Telegram account that speaks for a member, or the one-time code with which it may be linked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TelegramLink {
+    pub id: TelegramLinkId,
+    pub workspace: WorkspaceId,
+    pub member: MemberId,
+    pub code_hash: KeyHash,
+    pub created_at: Millis,
+    /// The code's end; a link has none.
+    pub expires_at: Millis,
+    /// Who showed the code; nobody yet while it is only a code.
+    pub account: Option<TelegramAccount>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TelegramAccount {
+    /// Telegram's number of the person, which is also that of their private chat with a bot.
+    pub user: i64,
+    /// What they call themselves there.
+    pub name: String,
+    pub linked_at: Millis,
+}
+
 /// A token that is known to the hub by itself: a revoked session, or an invitation for agents to add themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Token {

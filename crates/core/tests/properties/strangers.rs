@@ -123,6 +123,7 @@ fn id_of(record: &Record) -> String {
         Record::RunAction(it) => it.id.to_string(),
         Record::Session(it) => it.id.to_string(),
         Record::Hosted(it) => it.id.to_string(),
+        Record::TelegramLink(it) => it.id.to_string(),
     }
 }
 

@@ -21,7 +21,7 @@ pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
 pub const KINDS: u16 = RUNS + RUN_KINDS;
 /// Those about runs are the last ones.
-const RUNS: u16 = 92;
+const RUNS: u16 = 95;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -83,6 +83,12 @@ impl Pool {
             kind if (RUNS..KINDS).contains(&kind) => self.run(kind - RUNS, dice),
             90 => self.host(dice),
             91 => Command::DismissHosted { agent: dice.pick(&self.members) },
+            92 => Command::OfferTelegramLink { code_hash: key(dice.roll(5) as u8) },
+            93 => {
+                let (code_hash, user) = (key(dice.roll(5) as u8), i64::from(dice.roll(3)));
+                Command::LinkTelegram { code_hash, user, name: self.name(dice) }
+            }
+            94 => Command::UnlinkTelegram,
             _ => self.send(dice),
         }
     }
@@ -610,5 +616,8 @@ pub fn number(command: &Command) -> u16 {
         Command::Run(command) => RUNS + run_number(command),
         Command::HostAgent(_) => 90,
         Command::DismissHosted { .. } => 91,
+        Command::OfferTelegramLink { .. } => 92,
+        Command::LinkTelegram { .. } => 93,
+        Command::UnlinkTelegram => 94,
     }
 }

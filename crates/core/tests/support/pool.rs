@@ -101,6 +101,7 @@ impl Pool {
             Record::Membership(_) | Record::Edit(_) | Record::Memory(_) | Record::Token(_) | Record::Cause(_) => {}
             Record::Invite(invite) => self.invites.push(invite.id),
             Record::Lease(_) | Record::Fence(_) | Record::PoolLink(_) | Record::Hosted(_) => {}
+            Record::TelegramLink(_) => {}
         }
     }
 

@@ -477,6 +477,16 @@ impl Hub {
                 expires_at: now + 1,
             }
             .into(),
+            TelegramLink {
+                id: TelegramLinkId(id),
+                workspace: workspace.id,
+                member: ALICE,
+                code_hash: KeyHash([6; 32]),
+                created_at: now,
+                expires_at: now + 1,
+                account: Some(TelegramAccount { user: 1001, name: "Ann".into(), linked_at: now }),
+            }
+            .into(),
             PoolLink {
                 id: PoolLinkId(id),
                 channel: GENERAL,

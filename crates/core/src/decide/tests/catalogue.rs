@@ -34,6 +34,7 @@ const TESTS: &[&str] = &[
     include_str!("routes.rs"),
     include_str!("runs.rs"),
     include_str!("tasks.rs"),
+    include_str!("telegram.rs"),
     include_str!("threads.rs"),
     include_str!("webhooks.rs"),
 ];

@@ -246,7 +246,8 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         | Record::PoolLink(_)
         | Record::Cause(_)
         | Record::Session(_)
-        | Record::Hosted(_) => return None,
+        | Record::Hosted(_)
+        | Record::TelegramLink(_) => return None,
     })
 }
 

@@ -78,6 +78,7 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::Webhook(_)
         | Reply::Token(_)
         | Reply::Invite(_)
+        | Reply::TelegramLink(_)
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
         | Reply::Hosted(_)

@@ -101,6 +101,7 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::Webhook(_)
         | Reply::Token(_)
         | Reply::Invite(_)
+        | Reply::TelegramLink(_)
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
         | Reply::Hosted(_)
