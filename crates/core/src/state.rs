@@ -667,7 +667,16 @@ impl State {
         let keys: BTreeMap<_, _> = self.keys.iter().map(|(hash, id)| (hash.0, *id)).collect();
         let tokens: BTreeMap<_, _> = self.tokens.iter().map(|(id, token)| (*id, token.clone())).collect();
         let revoked: BTreeMap<_, _> = self.revoked.iter().map(|(jti, expires)| (jti.clone(), *expires)).collect();
-        let people = (sorted(&self.members), names, emails, keys, tokens, revoked, self.invites.clone(), self.telegram_links.clone());
+        let people = (
+            sorted(&self.members),
+            names,
+            emails,
+            keys,
+            tokens,
+            revoked,
+            self.invites.clone(),
+            self.telegram_links.clone(),
+        );
         let runs: Vec<_> = self.runs.iter().cloned().collect();
         let waiting = (self.open_approvals.clone(), self.deliveries.stored_part(), runs);
         (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)

@@ -62,6 +62,15 @@ impl RateLimits {
         self.addresses.lock().check(&address, now)
     }
 
+    /// Whether somebody who has no address may guess again.
+    pub fn check_guess(&self, guesser: &str) -> Result<(), RetryAfter> {
+        self.accounts.lock().check(&fold(guesser), Instant::now())
+    }
+
+    pub fn guess_failed(&self, guesser: &str) {
+        self.accounts.lock().count(fold(guesser), Instant::now());
+    }
+
     pub fn login_failed(&self, account: &str, address: IpAddr) {
         let now = Instant::now();
         self.accounts.lock().count(fold(account), now);

@@ -43,7 +43,7 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     };
     let hub = Hub::start(config, store, &secret)?;
     pools::start(&hub.app, agents, hub.stop.subscribe());
-    let bridge = telegram::beside_hub(hub.app.config(), config_file, hub.stop.subscribe());
+    let bridge = telegram::beside_hub(&hub.app, config_file, hub.stop.subscribe());
     router::start(&hub.app);
     router::listener::open(&hub.app).await?;
     // Whoever reads that the hub is there may stop it cleanly.

@@ -1,6 +1,7 @@
 //! The Telegram bridge as the configuration sets it up, alone or beside the hub.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use folkmoot_engines::engines;
@@ -16,9 +17,14 @@ use folkmoot_telegram::text::Overflow;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::app::App;
 use crate::cli::Fault;
 use crate::config::{self, Config, MessageOverflow, SessionMode};
 use crate::runner;
+
+mod hub;
+
+pub use hub::code_hash;
 
 /// How long a voice note may take to be written down.
 const SPEECH_PATIENCE: Duration = Duration::from_secs(120);
@@ -108,11 +114,13 @@ pub fn fault(error: &BridgeError) -> Fault {
 }
 
 /// Starts the bridge when there is a token. Its troubles are not the hub's: they are logged, and the hub goes on.
-pub fn beside_hub(config: &Config, config_file: &Path, mut stop: watch::Receiver<bool>) -> Option<JoinHandle<()>> {
+pub fn beside_hub(app: &App, config_file: &Path, mut stop: watch::Receiver<bool>) -> Option<JoinHandle<()>> {
+    let config = app.config();
     if config.telegram.bot_token.is_empty() {
         return None;
     }
     let (settings, runner) = (settings(config, config_file, None), runner::runner(config));
+    let hub: Arc<dyn folkmoot_telegram::hub::Hub> = Arc::new(hub::Deciding::start(app));
     Some(tokio::spawn(async move {
         let stopped = async move {
             let _ = stop.wait_for(|stop| *stop).await;
@@ -120,7 +128,7 @@ pub fn beside_hub(config: &Config, config_file: &Path, mut stop: watch::Receiver
         let ended = match settings {
             Ok(settings) => {
                 let ready = || tracing::info!("the Telegram bridge runs");
-                bridge::run(settings, runner, stopped, ready).await.map_err(|error| fault(&error))
+                bridge::run(settings, runner, Some(hub), stopped, ready).await.map_err(|error| fault(&error))
             }
             Err(error) => Err(Fault::failed(format!("{error:#}"))),
         };

@@ -2,14 +2,15 @@
 
 use folkmoot_engines::event::{Answer, Ask, AskKind};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::api::{Button, Keyboard};
-use crate::journal::{Card, CardId};
+use crate::bridge::Spot;
+use crate::journal::{Card, CardId, Content, JournalError, Kind, NewCard, Rows};
 use crate::text::{self, Message, Overflow, Rendered};
 
 /// The most options that get a button each.
-const MOST_OPTIONS: usize = 8;
+pub const MOST_OPTIONS: usize = 8;
 
 /// What a button of a card says to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +111,24 @@ impl Question {
     }
 }
 
+/// Puts a card up: its pages, and the buttons under the last.
+pub fn post(
+    rows: &mut Rows<'_>,
+    spot: Spot,
+    card: &NewCard,
+    mut pages: Vec<Rendered>,
+    keyboard: impl FnOnce(CardId) -> Keyboard,
+) -> Result<(), JournalError> {
+    let card = rows.add_card(card)?;
+    let last = pages.pop().unwrap_or_default();
+    for page in pages {
+        rows.post(&spot.draft(Kind::Notice, Content::new(page)))?;
+    }
+    // Somebody has to decide, so this one makes a sound and does not wait behind progress.
+    let slip = rows.post(&spot.draft(Kind::Notice, Content::with_keyboard(last, keyboard(card))))?;
+    rows.place_card(card, slip)
+}
+
 fn message(ask: &Ask, engine: &str, footer: String) -> Message {
     let word = match ask.kind {
         AskKind::Permission => "permission",
@@ -117,7 +136,7 @@ fn message(ask: &Ask, engine: &str, footer: String) -> Message {
         AskKind::Plan => "plan",
     };
     let title = ask.title.trim();
-    let exact = exact(ask);
+    let exact = exact(&ask.detail);
     let body = match exact {
         Some(exact) if ask.kind == AskKind::Permission => format!("{}\n\n{exact}", plain(title)),
         _ => title.to_owned(),
@@ -133,8 +152,8 @@ fn footer(ask: &Ask) -> String {
 }
 
 /// The exact command, change or input, whichever way the engine puts it.
-fn exact(ask: &Ask) -> Option<String> {
-    let detail = Value::Object(ask.detail.clone());
+pub fn exact(detail: &Map<String, Value>) -> Option<String> {
+    let detail = Value::Object(detail.clone());
     let input = ["input", "params", "metadata"].iter().find_map(|key| detail.get(key)).unwrap_or(&detail);
     let found = |key: &str| input.get(key).or_else(|| detail.get(key)).filter(|value| !value.is_null());
     if let Some(command) = found("command") {
@@ -174,14 +193,14 @@ fn difference(old: &str, new: &str) -> String {
 }
 
 /// A code block that nothing inside can end.
-fn fenced(language: &str, text: &str) -> String {
+pub fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
 /// Words that must not be read as Markdown.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_ascii_punctuation() {

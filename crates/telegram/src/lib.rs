@@ -8,6 +8,7 @@ pub mod journal;
 pub mod outbox;
 pub mod text;
 
+pub mod hub;
 pub mod settings;
 
 pub mod context;
@@ -22,6 +23,7 @@ pub mod worktree;
 mod cards;
 mod files;
 mod plan;
+mod questions;
 mod show;
 mod usage;
 

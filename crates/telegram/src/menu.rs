@@ -3,7 +3,7 @@
 use crate::api::{BotCommand, MOST_COMMANDS};
 
 /// Every command that the bridge answers, with its line in the menu and whether it needs topics.
-pub const COMMANDS: [(&str, &str); 13] = [
+pub const COMMANDS: [(&str, &str); 15] = [
     ("cancel", "cancel run"),
     ("new", "begin a new thread"),
     ("ctx", "show or set project and branch"),
@@ -16,6 +16,8 @@ pub const COMMANDS: [(&str, &str); 13] = [
     ("usage", "tokens and cost so far"),
     ("status", "what runs and what waits"),
     ("steer", "tell a running engine something"),
+    ("link", "decide for the hub's agents from here"),
+    ("unlink", "end that"),
     ("help", "how to use this bot"),
 ];
 
@@ -103,6 +105,6 @@ mod tests {
         let (entries, left_out) = menu(&Offer { engines: vec!["codex"], projects, ..Offer::default() });
         assert_eq!(entries.len(), 100);
         assert_eq!(entries.last().unwrap().command, "cancel");
-        assert_eq!(left_out, 1 + 10 + 150 + 1 - 100, "engine, own commands, projects, cancel");
+        assert_eq!(left_out, 1 + 12 + 150 + 1 - 100, "engine, own commands, projects, cancel");
     }
 }

@@ -42,6 +42,14 @@ impl Permission {
         }
     }
 
+    /// Whether this person may give orders in a private chat.
+    pub fn serves_in_private(&self, user: UserId) -> bool {
+        match self.users.is_empty() {
+            true => self.chats.contains(&ChatId(user.0)),
+            false => self.users.contains(&user),
+        }
+    }
+
     fn judge(&self, chat: &Chat, user: &User) -> Verdict {
         let listed = self.users.contains(&user.id);
         let private = chat.is_private();

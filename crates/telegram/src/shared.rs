@@ -1,5 +1,7 @@
 //! What all parts of a running bridge use.
 
+use std::sync::Arc;
+
 use folkmoot_engines::engines;
 use folkmoot_engines::modes::Modes;
 use folkmoot_engines::resume::Codecs;
@@ -8,6 +10,7 @@ use parking_lot::RwLock;
 
 use crate::api::{Bot, Me};
 use crate::directives::Names;
+use crate::hub::Hub;
 use crate::journal::Journal;
 use crate::settings::Settings;
 
@@ -18,14 +21,16 @@ pub struct Shared {
     pub router: Router,
     pub codecs: Codecs,
     pub modes: Modes,
+    /// The hub beside which the bridge runs, if it does.
+    pub hub: Option<Arc<dyn Hub>>,
     me: RwLock<Option<Me>>,
 }
 
 impl Shared {
-    pub fn new(settings: Settings, bot: Bot, journal: Journal, modes: Modes) -> Self {
+    pub fn new(settings: Settings, bot: Bot, journal: Journal, modes: Modes, hub: Option<Arc<dyn Hub>>) -> Self {
         let codecs = engines::codecs();
         let router = Router::new(codecs.clone(), settings.default_engine.clone(), None);
-        Self { settings, bot, journal, router, codecs, modes, me: RwLock::new(None) }
+        Self { settings, bot, journal, router, codecs, modes, hub, me: RwLock::new(None) }
     }
 
     /// The bot itself, once it has said who it is.

@@ -37,8 +37,8 @@ pub use invites::INVITE_LIFE;
 pub use members::{MIN_PASSWORD_CHARS, check_password};
 pub use messages::MAX_CONTENT_CHARS;
 pub use runs::MAX_DIFF_BYTES;
-pub use telegram::TELEGRAM_CODE_LIFE;
 pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
+pub use telegram::TELEGRAM_CODE_LIFE;
 
 use crate::command::{Command, Reply, Stage};
 use crate::event::Event;

@@ -47,8 +47,7 @@ pub fn link(context: &mut Context<'_>, actor: Actor, code_hash: KeyHash, user: i
     };
     let mut events: Vec<_> = context.state.telegram_links().filter(same_place).map(removed).collect();
     let name = name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
-    let link =
-        TelegramLink { account: Some(TelegramAccount { user, name, linked_at: context.now }), ..offer.clone() };
+    let link = TelegramLink { account: Some(TelegramAccount { user, name, linked_at: context.now }), ..offer.clone() };
     events.push(Event::Saved(link.clone().into()));
     Ok(Decision::new(Reply::TelegramLink(link), events))
 }

@@ -9,6 +9,7 @@ use super::{Fault, Settings, data_dir_override, engines, output};
 use crate::config::Loaded;
 use crate::{log, runner, serve, telegram};
 
+mod link;
 mod setup;
 
 #[derive(Debug, clap::Args)]
@@ -27,6 +28,10 @@ pub struct Args {
 enum Command {
     /// Walk through token, chat and engine, and write the configuration.
     Setup(setup::Args),
+    /// Get a code that links your Telegram account, from which you then decide what agents ask.
+    Link(link::Args),
+    /// End that.
+    Unlink(link::UnlinkArgs),
 }
 
 const AFTER_HELP: &str = "\
@@ -37,12 +42,16 @@ Examples:
   moot telegram setup                       the first time
   moot telegram                             new threads use `engines.default`
   moot telegram claude                      new threads use claude
+  moot telegram link                        decide from your phone what agents in channels ask
 
 Runs without a project work in the folder in which the bridge is started.";
 
 pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
-    if let Some(Command::Setup(args)) = args.command {
-        return super::client::block_on(setup::run(settings, args));
+    match args.command {
+        Some(Command::Setup(args)) => return super::client::block_on(setup::run(settings, args)),
+        Some(Command::Link(args)) => return super::client::block_on(link::run(settings, args)),
+        Some(Command::Unlink(args)) => return super::client::block_on(link::end(settings, args)),
+        None => {}
     }
     let loaded = settings.load_with(data_dir_override(args.data_dir).into_iter().collect())?;
     if let Some(name) = &args.engine {
@@ -80,5 +89,5 @@ async fn bridge_alone(loaded: Loaded, engine: Option<&str>) -> anyhow::Result<()
         tracing::info!("stopping");
     };
     let ready = || output::note("The Telegram bridge runs. Ctrl-C stops it.");
-    bridge::run(settings, runner, stop, ready).await.map_err(|error| telegram::fault(&error).into())
+    bridge::run(settings, runner, None, stop, ready).await.map_err(|error| telegram::fault(&error).into())
 }

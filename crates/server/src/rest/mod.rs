@@ -41,6 +41,7 @@ mod routing;
 mod runs;
 mod search;
 mod tasks;
+mod telegram;
 mod terminal;
 mod webhooks;
 mod workspaces;

@@ -120,6 +120,7 @@ surface! {
     approvals::request, approvals::list;
     approvals::get, approvals::decide;
     approvals::take_up;
+    telegram::link, telegram::show, telegram::unlink;
     runs::get;
     runs::of_channel;
     runs::of_workspace;

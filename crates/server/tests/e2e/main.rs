@@ -99,6 +99,7 @@ mod proof_stop;
 mod proof_views;
 mod start_refusals;
 
+mod telegram_approvals;
 mod telegram_bars;
 mod telegram_commands;
 mod telegram_life;

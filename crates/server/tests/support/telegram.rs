@@ -15,6 +15,7 @@ pub mod fake_api;
 pub use fake_api::{FakeApi, Fault, Message, TOKEN};
 
 use super::hub::{BINARY, clean_command, collect, wait_for_end};
+use super::{Hub, Member};
 
 /// The person who may, and the private chat with them.
 pub const ANN: i64 = 1001;
@@ -135,6 +136,31 @@ impl Setup {
         bridge.wait_until_ready().await;
         bridge
     }
+}
+
+/// A hub that runs the bot itself, and an account on it; nobody is allowed to give the bot orders.
+pub async fn hub_with_bot(environment: &[(&str, &str)]) -> (Hub, Member, FakeApi) {
+    let api = FakeApi::start().await;
+    api.with(|world| {
+        world.add_private(ANN);
+        world.add_private(EVE);
+    });
+    let mut setup =
+        super::Setup::default().env("MOOT_TELEGRAM__BOT_TOKEN", TOKEN).env("MOOT_TELEGRAM__API_BASE", &api.base());
+    for (key, value) in environment {
+        setup = setup.env(key, value);
+    }
+    let hub = setup.start().await;
+    let alice = super::register(&hub, "alice").await;
+    (hub, alice, api)
+}
+
+/// Links a person's Telegram account, as they do it: with a code from the hub.
+pub async fn link(api: &FakeApi, member: &Member, user: i64) {
+    let code = member.rest.post("/v1/telegram/link", serde_json::json!({})).await.created();
+    api.say(user, user, code["command"].as_str().expect("a command"));
+    let words = format!("linked: here you decide as {}", member.name);
+    api.wait_shown(user, "the account is linked", |message| message.text.starts_with(&words)).await;
 }
 
 /// `moot telegram setup` with these words, the token on its standard input; its exit code and what it said.

@@ -142,6 +142,11 @@ impl Message {
         })
     }
 
+    /// What the first button below it says to us.
+    pub fn button_data(&self) -> Option<&str> {
+        self.reply_markup.as_ref()?.pointer("/inline_keyboard/0/0/callback_data")?.as_str()
+    }
+
     pub fn is_forwarded(&self) -> bool {
         self.forward_origin.is_some()
     }
@@ -180,6 +185,15 @@ pub struct User {
     pub first_name: String,
     pub last_name: Option<String>,
     pub username: Option<String>,
+}
+
+impl User {
+    /// What they call themselves.
+    pub fn name(&self) -> String {
+        let names = [Some(self.first_name.as_str()), self.last_name.as_deref()];
+        let words: Vec<&str> = names.into_iter().flatten().filter(|word| !word.trim().is_empty()).collect();
+        words.join(" ")
+    }
 }
 
 /// The bot itself, as `getMe` tells it.

@@ -9,10 +9,13 @@ use crate::api::{CallbackQuery, UpdateId, User, UserId};
 use crate::cards::{self, Press, Question};
 use crate::journal::{Card, Content, JournalError, PromptId, Rows};
 use crate::permission::Verdict;
-use crate::show;
+use crate::{questions, show};
 
 impl Bridge {
     pub(super) async fn button(&mut self, update: UpdateId, query: CallbackQuery) -> Result<(), JournalError> {
+        if let Some(press) = query.data.as_deref().and_then(questions::Press::of) {
+            return self.question_button(update, &query, press).await;
+        }
         if !self.take(update).await? {
             return Ok(());
         }
@@ -27,7 +30,7 @@ impl Bridge {
     }
 
     /// Tells the button's owner, beside everything else and before the pace of any chat.
-    fn answer_query(&self, id: String, text: String) {
+    pub(super) fn answer_query(&self, id: String, text: String) {
         let bot = self.shared.bot.clone();
         tokio::spawn(async move {
             for _ in 0..2 {

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 
 use super::{Bridge, Event, Spot, say};
 use crate::api::{Content as UpdateContent, Message, Update, UpdateId, UserId};
+use crate::cards::Press;
 use crate::commands::{self, Call};
 use crate::joining::Sender;
 use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope, Slip};
@@ -62,6 +63,9 @@ impl Bridge {
     }
 
     async fn message(&mut self, update: UpdateId, message: Message) -> Result<(), JournalError> {
+        if self.is_for_hub(update, &message).await? {
+            return Ok(());
+        }
         match (self.shared.settings.permission.of_message(&message), &message.from) {
             (Verdict::Serve, Some(user)) => {
                 let sender = user.id;
@@ -131,10 +135,15 @@ impl Bridge {
 
     async fn target(&self, incoming: &Incoming) -> Result<Target, JournalError> {
         let Some(replied) = incoming.message.replied_to() else { return Ok(Target::default()) };
+        // The buttons of a card name it also when the receipt for the message is still on its way.
+        let named = replied.button_data().and_then(Press::of).map(Press::card);
         let (chat, message) = (incoming.message.chat.id, replied.message_id);
         let read = move |rows: &mut crate::journal::Rows<'_>| {
             let slip = rows.slip_at(chat, message)?;
-            let card = slip.as_ref().map(|slip| rows.card_of(slip.id)).transpose()?.flatten();
+            let card = match named {
+                Some(card) => rows.card(card)?,
+                None => rows.card_at(chat, message)?,
+            };
             Ok(Target { slip, card })
         };
         self.shared.journal.transact(read).await

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::api::{ApiError, BadToken, Bot, ChatId, Update, UpdateId};
+use crate::hub::Hub;
 use crate::joining::Joining;
 use crate::journal::{Content, Journal, JournalError, Prompt, PromptId, Scope};
 use crate::lock::{Lock, LockError};
@@ -27,6 +28,7 @@ use crate::shared::Shared;
 
 mod buttons;
 mod greet;
+mod hub;
 mod messages;
 mod poll;
 mod recover;
@@ -118,10 +120,11 @@ pub struct Bridge {
     events: mpsc::UnboundedSender<Event>,
 }
 
-/// Runs the bridge until `stop` comes, or until Telegram refuses the bot. `ready` is called when updates are fetched.
+/// Runs the bridge until `stop` comes, or until Telegram refuses the bot; with a hub, people decide for its agents. `ready` is called when updates are fetched.
 pub async fn run(
     settings: Settings,
     runner: Runner,
+    hub: Option<Arc<dyn Hub>>,
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(),
 ) -> Result<(), BridgeError> {
@@ -134,7 +137,7 @@ pub async fn run(
     let modes = Modes::look(&configured(&settings), &runner);
     let desk = Desk::new(Board(events_in.clone()), runner.clone(), MOST_RUNS, settings.edit_interval);
     let joining = Joining::new(settings.join_window);
-    let shared = Arc::new(Shared::new(settings, bot, journal, modes));
+    let shared = Arc::new(Shared::new(settings, bot, journal, modes, hub));
     let mut bridge = Bridge {
         shared,
         desk,
@@ -177,12 +180,14 @@ impl Bridge {
                 }
             }
         };
-        vec![
+        let questions = self.shared.hub.clone().map(|hub| hub::follow(hub, self.shared.journal.clone()));
+        let always = [
             tokio::spawn(poll::poll(self.shared.bot.clone(), offset, self.events.clone())),
             tokio::spawn(greet::greet(Arc::clone(&self.shared), runner, self.events.clone())),
             tokio::spawn(forward),
             tokio::spawn(housekeeping(self.shared.journal.clone())),
-        ]
+        ];
+        always.into_iter().chain(questions.map(tokio::spawn)).collect()
     }
 
     async fn serve(

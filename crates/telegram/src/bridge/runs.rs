@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::recover::{close_card, last_word};
 use super::{Bridge, Event, Live, RETRY, Spot, say};
 use crate::api::Keyboard;
-use crate::cards::Question;
+use crate::cards::{self, Question};
 use crate::journal::{Content, JournalError, Kind, NewCard, Preference, Prompt, PromptId, PromptState, Rows};
 use crate::plan::{self, Plan};
 use crate::prepare::{Prepared, Ready, keep_thread_context};
@@ -204,16 +204,7 @@ impl Bridge {
         let body = serde_json::to_value(&question).unwrap_or_default();
         let store = move |rows: &mut Rows<'_>| {
             let card = NewCard { prompt: Some(id), slip: None, ask: question.ask.id.clone(), body };
-            let card = rows.add_card(&card)?;
-            let mut pages = question.pages();
-            let last = pages.pop().unwrap_or_default();
-            for page in pages {
-                rows.post(&spot.draft(Kind::Notice, Content::new(page)))?;
-            }
-            // Somebody has to decide, so this one makes a sound and does not wait behind progress.
-            let content = Content::with_keyboard(last, question.keyboard(card));
-            let slip = rows.post(&spot.draft(Kind::Notice, content))?;
-            rows.place_card(card, slip)
+            cards::post(rows, spot, &card, question.pages(), |id| question.keyboard(id))
         };
         self.shared.journal.transact(store).await
     }

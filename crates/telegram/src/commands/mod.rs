@@ -62,6 +62,8 @@ pub async fn run(bridge: &mut Bridge, call: Call) -> Answer {
         "ctx" => context::ctx(bridge, call).await,
         "topic" => topic::topic(bridge, call),
         "file" => file::file(bridge, call),
+        // In a private chat they never come here.
+        "link" | "unlink" => said("say that in a private chat with me, with a code that nobody here has seen"),
         _ => said(help(bridge.shared())),
     }
 }

@@ -4,7 +4,7 @@ use rusqlite::{Params, Row, params};
 use serde_json::Value;
 
 use super::{JournalError, PromptId, Rows, SlipId};
-use crate::api::UserId;
+use crate::api::{ChatId, MessageId, UserId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CardId(pub i64);
@@ -104,8 +104,25 @@ impl Rows<'_> {
         Ok(self.cards("slip = ?1", [slip.0])?.pop())
     }
 
+    /// The card that a message in a chat shows.
+    pub fn card_at(&self, chat: ChatId, message: MessageId) -> Result<Option<Card>, JournalError> {
+        self.slip_at(chat, message)?.map(|slip| self.card_of(slip.id)).transpose().map(Option::flatten)
+    }
+
+    /// The open questions of the bridge's own runs.
     pub fn open_cards(&self) -> Result<Vec<Card>, JournalError> {
-        self.cards("state < 9", [])
+        self.cards("state < 9 AND prompt IS NOT NULL", [])
+    }
+
+    /// The open questions that the hub's agents put to people; no prompt of the bridge waits for them.
+    pub fn open_questions(&self) -> Result<Vec<Card>, JournalError> {
+        self.cards("state < 9 AND prompt IS NULL", [])
+    }
+
+    pub fn set_card_body(&mut self, id: CardId, body: &Value) -> Result<(), JournalError> {
+        let sql = "UPDATE cards SET body = ? WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute(params![body.to_string(), id.0])?;
+        Ok(())
     }
 
     fn cards(&self, condition: &str, values: impl Params) -> Result<Vec<Card>, JournalError> {

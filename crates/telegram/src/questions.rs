@@ -1,0 +1,250 @@
+//! Questions of the hub's agents as cards: how they look, and what their buttons and the words in reply to them decide.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::api::{Button, Keyboard, UserId};
+use crate::cards::{MOST_OPTIONS, exact, fenced, plain};
+use crate::hub::{Decision, Question};
+use crate::journal::{Card, CardId};
+use crate::text::{self, Message, Overflow, Rendered};
+
+/// What a button of such a card says to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Press {
+    Once(CardId),
+    Run(CardId),
+    Deny(CardId),
+    Option(CardId, usize),
+}
+
+impl Press {
+    pub fn data(self) -> String {
+        match self {
+            Self::Once(CardId(id)) => format!("hub:{id}:once"),
+            Self::Run(CardId(id)) => format!("hub:{id}:run"),
+            Self::Deny(CardId(id)) => format!("hub:{id}:deny"),
+            Self::Option(CardId(id), number) => format!("hub:{id}:{number}"),
+        }
+    }
+
+    pub fn of(data: &str) -> Option<Self> {
+        let (id, word) = data.strip_prefix("hub:")?.split_once(':')?;
+        let id = CardId(id.parse().ok()?);
+        Some(match word {
+            "once" => Self::Once(id),
+            "run" => Self::Run(id),
+            "deny" => Self::Deny(id),
+            number => Self::Option(id, number.parse().ok()?),
+        })
+    }
+
+    pub fn card(self) -> CardId {
+        match self {
+            Self::Once(id) | Self::Run(id) | Self::Deny(id) | Self::Option(id, _) => id,
+        }
+    }
+}
+
+/// A question as it is kept with its card.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sheet {
+    pub user: UserId,
+    pub question: Question,
+    /// What goes to the agent with the decision.
+    pub note: Option<String>,
+}
+
+impl Sheet {
+    pub fn of(card: &Card) -> Option<Self> {
+        serde_json::from_value(card.body.clone()).ok()
+    }
+
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The card, in as many messages as its exact words take; the buttons belong under the last.
+    pub fn pages(&self) -> Vec<Rendered> {
+        let reply = match self.asks_for_words() {
+            true => "Reply to this message to answer in your own words.",
+            false => "Reply to this message to give the agent a note with your decision.",
+        };
+        text::pages(&self.message(format!("open until {}\n\n{reply}", self.question.expires)), Overflow::Split)
+    }
+
+    /// The card when it is no longer open. One message, so long words are cut.
+    pub fn closed(&self, how: &str) -> Rendered {
+        text::page(&self.message(format!("**{}**", plain(how))))
+    }
+
+    pub fn keyboard(&self, id: CardId) -> Keyboard {
+        let button = |label: &str, press: Press| Button::new(label.to_owned(), press.data());
+        let options = self.options().into_iter().enumerate();
+        let mut rows: Vec<Vec<Button>> =
+            options.map(|(number, word)| vec![button(&word, Press::Option(id, number))]).collect();
+        rows.push(match (self.question.is_brake, self.question.has_run) {
+            (true, _) => vec![
+                button("Post this one", Press::Once(id)),
+                button("Continue", Press::Run(id)),
+                button("Stop", Press::Deny(id)),
+            ],
+            (false, _) if self.asks_for_words() => vec![button("Deny", Press::Deny(id))],
+            (false, true) => vec![
+                button("Allow once", Press::Once(id)),
+                button("Allow for this run", Press::Run(id)),
+                button("Deny", Press::Deny(id)),
+            ],
+            (false, false) => vec![button("Allow", Press::Once(id)), button("Deny", Press::Deny(id))],
+        });
+        Keyboard { inline_keyboard: rows }
+    }
+
+    /// What a button decides, with the note that was given before.
+    pub fn decision(&self, press: Press) -> Option<Decision> {
+        let note = self.note.clone();
+        Some(match press {
+            Press::Once(_) => Decision { approved: true, for_run: false, note },
+            Press::Run(_) => Decision { approved: true, for_run: true, note },
+            Press::Deny(_) => Decision { approved: false, for_run: false, note },
+            Press::Option(_, number) => {
+                let option = self.options().into_iter().nth(number)?;
+                Decision { approved: true, for_run: false, note: Some(option) }
+            }
+        })
+    }
+
+    /// The engine wants to be told something rather than to be let.
+    pub fn asks_for_words(&self) -> bool {
+        !self.question.is_brake && self.payload()["kind"] == "question"
+    }
+
+    fn payload(&self) -> Value {
+        serde_json::from_str(&self.question.payload).unwrap_or_default()
+    }
+
+    fn options(&self) -> Vec<String> {
+        if !self.asks_for_words() {
+            return Vec::new();
+        }
+        let payload = self.payload();
+        let words = payload["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        words.map(str::to_owned).filter(|word| !word.trim().is_empty()).take(MOST_OPTIONS).collect()
+    }
+
+    fn message(&self, footer: String) -> Message {
+        let question = &self.question;
+        let place = question.place.as_ref().map(|place| format!(" · {}", plain(place))).unwrap_or_default();
+        let what = if question.is_brake { "wants to go on" } else { "asks" };
+        let header = format!("**{}** {what}{place}", plain(&question.agent));
+        Message { header, body: self.body(), footer: Some(footer) }
+    }
+
+    /// The exact action, whichever way the agent puts it.
+    fn body(&self) -> String {
+        let payload = self.payload();
+        if self.question.is_brake {
+            return fenced("", payload["text"].as_str().unwrap_or_default());
+        }
+        let exact = match (&payload, payload.get("detail").and_then(Value::as_object)) {
+            (_, Some(detail)) => exact(detail),
+            (Value::Object(whole), None) => exact(whole),
+            _ if self.question.payload.trim().is_empty() => None,
+            _ => Some(fenced("", &self.question.payload)),
+        };
+        let folder = payload["folder"].as_str().map(|folder| format!("in {}", plain(folder)));
+        let action = Some(plain(&self.question.action));
+        [action, exact, folder].into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sheet(payload: Value) -> Sheet {
+        let question = Question {
+            approval: "appr_1".into(),
+            is_brake: false,
+            agent: "claude".into(),
+            place: Some("#general".into()),
+            action: "Bash: rm *x*".into(),
+            payload: payload.to_string(),
+            has_run: true,
+            expires: "2026-11-16 12:00 UTC".into(),
+        };
+        Sheet { user: UserId(7), question, note: None }
+    }
+
+    fn labels(sheet: &Sheet) -> Vec<String> {
+        let rows = sheet.keyboard(CardId(3)).inline_keyboard;
+        rows.into_iter().flatten().map(|button| button.text).collect()
+    }
+
+    #[test]
+    fn a_card_shows_agent_channel_exact_action_folder_and_expiry() {
+        let shown = sheet(json!({"detail": {"input": {"command": "rm -rf ``` x"}}, "folder": "/src/a_b"})).pages();
+        let text = &shown[0].text;
+        for part in ["claude asks · #general", "Bash: rm *x*", "rm -rf ``` x", "/src/a_b", "2026-11-16 12:00 UTC"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn any_payload_is_shown_as_it_is() {
+        assert!(sheet(json!({"service": "api"})).pages()[0].text.contains("\"service\": \"api\""));
+        let mut other = sheet(Value::Null);
+        other.question.payload = "to *production*".into();
+        assert!(other.pages()[0].text.contains("to *production*"));
+        other.question.payload = String::new();
+        assert!(other.pages()[0].text.contains("Bash"));
+    }
+
+    #[test]
+    fn a_permission_is_allowed_once_or_for_its_run_or_denied_with_the_note() {
+        let mut sheet = sheet(json!({}));
+        assert_eq!(labels(&sheet), ["Allow once", "Allow for this run", "Deny"]);
+        sheet.note = Some("mind the tests".into());
+        let decided = |press| sheet.decision(press).map(|made| (made.approved, made.for_run, made.note));
+        let note = Some("mind the tests".to_owned());
+        assert_eq!(decided(Press::Once(CardId(3))), Some((true, false, note.clone())));
+        assert_eq!(decided(Press::Run(CardId(3))), Some((true, true, note.clone())));
+        assert_eq!(decided(Press::Deny(CardId(3))), Some((false, false, note)));
+        assert_eq!(decided(Press::Option(CardId(3), 0)), None);
+        sheet.question.has_run = false;
+        assert_eq!(labels(&sheet), ["Allow", "Deny"]);
+    }
+
+    #[test]
+    fn a_held_text_is_posted_continued_or_stopped() {
+        let mut sheet = sheet(json!({"text": "@other **go**", "limit": "pair"}));
+        sheet.question.is_brake = true;
+        assert_eq!(labels(&sheet), ["Post this one", "Continue", "Stop"]);
+        let text = &sheet.pages()[0].text;
+        assert!(text.contains("wants to go on") && text.contains("@other **go**"), "{text}");
+    }
+
+    #[test]
+    fn a_question_has_its_options_and_takes_any_words() {
+        let sheet = sheet(json!({"kind": "question", "options": ["red", "blue", 3]}));
+        assert_eq!(labels(&sheet), ["red", "blue", "Deny"]);
+        let answer = sheet.decision(Press::Option(CardId(3), 1)).unwrap();
+        assert_eq!((answer.approved, answer.note.as_deref()), (true, Some("blue")));
+        assert_eq!(sheet.decision(Press::Option(CardId(3), 2)), None);
+        assert!(sheet.asks_for_words());
+    }
+
+    #[test]
+    fn presses_survive_their_data_and_rubbish_is_none() {
+        for press in
+            [Press::Once(CardId(1)), Press::Run(CardId(2)), Press::Deny(CardId(3)), Press::Option(CardId(4), 5)]
+        {
+            assert_eq!(Press::of(&press.data()), Some(press));
+        }
+        for data in ["", "hub", "hub:", "hub:1", "hub:x:once", "hub:1:", "hub:1:twice", "hub:1:-1", "allow:1"] {
+            assert_eq!(Press::of(data), None, "{data}");
+        }
+    }
+}
