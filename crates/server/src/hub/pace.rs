@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn many_members_at_a_steady_pace_share_commits() {
         // 500 members, one message each per second: one every 2 ms.
-        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 20);
+        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 19);
     }
 
     #[test]
