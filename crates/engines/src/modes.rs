@@ -10,8 +10,9 @@ use crate::run::Runner;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-/// How long after the start a prompt waits for the answer of a program that was asked what it can.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// How long after the start a prompt waits for the answer of a program that was asked what it can. Engines take a second to
+/// say it, more on a busy machine, and whoever is driven the plain way cannot ask before something risky.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is known about the programs; they are asked once, in the background.
 pub struct Modes {
