@@ -2,7 +2,7 @@
 // node bench/screenshots.mjs FOLDER; look at them after every change of the looks.
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Agent } from '../tests/e2e/support/agent.mjs';
+import { Agent } from './agent.mjs';
 import { Hub } from '../tests/e2e/support/hub.mjs';
 import { Browser } from '../tests/e2e/support/page.mjs';
 

@@ -11,4 +11,3 @@ export { default as ReSignIn } from './ReSignIn.svelte';
 export { default as SidePanel } from './SidePanel.svelte';
 export { default as SuggestList } from './SuggestList.svelte';
 export { default as Toasts } from './Toasts.svelte';
-export { runSlash } from './slash';

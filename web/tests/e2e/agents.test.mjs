@@ -173,6 +173,7 @@ step('19 reply in a thread to the agent without mentioning it: it answers there'
   await asked.focus();
   await asked.press('t');
   const field = ann.page.locator('[data-region=panel-composer] textarea');
+  await until(() => field.evaluate((it) => it === document.activeElement), 'the field has the focus');
   await field.fill('and one more thing');
   await field.press('Enter');
   await ann.page.getByRole('log', { name: 'Thread' }).getByText('I read: and one more thing').first().waitFor();

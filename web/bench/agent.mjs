@@ -1,6 +1,6 @@
 // An agent that connects by itself and works as an engine does: it takes a wake, begins a run, shows actions, asks, answers.
 // What it does is given by the test as a function of the prompt; how it speaks is the protocol of docs/doors/lark.md.
-import { Lark } from './hub.mjs';
+import { Lark } from '../tests/e2e/support/hub.mjs';
 
 export class Agent {
   /** Makes the account and connects. `work(run, prompt)` is called for every wake. */
