@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::{Attachment, Message, MessageId};
+use crate::journal::PromptId;
+use crate::show;
 
 /// Telegram's clients cut what is longer than a message here or a little before.
 const CUT_BY_CLIENT: usize = 4000;
@@ -33,6 +35,16 @@ pub struct Reply {
     pub message: MessageId,
     #[serde(default)]
     pub text: String,
+    /// The prompt it speaks of, as its button says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<PromptId>,
+}
+
+impl Reply {
+    fn to(target: &Message) -> Self {
+        let text = target.words().unwrap_or_default().to_owned();
+        Self { message: target.message_id, text, prompt: target.button_data().and_then(show::cancelled_by) }
+    }
 }
 
 /// A file that is still at Telegram.
@@ -52,9 +64,7 @@ impl Piece {
         if text.trim().is_empty() && file.is_none() {
             return None;
         }
-        let reply = message
-            .replied_to()
-            .map(|target| Reply { message: target.message_id, text: target.words().unwrap_or_default().to_owned() });
+        let reply = message.replied_to().map(Reply::to);
         Some(Self {
             message: message.message_id,
             date: message.date,

@@ -102,8 +102,11 @@ async fn remember(
     shared
         .journal
         .transact(move |rows| {
-            let replied = reply.map(|reply| rows.slip_at(chat, reply.message)).transpose()?.flatten();
-            let replied = replied.and_then(|slip| slip.prompt).map(|id| rows.prompt(id)).transpose()?.flatten();
+            let replied = match reply {
+                Some(reply) => rows.slip_at(chat, reply.message)?.and_then(|slip| slip.prompt).or(reply.prompt),
+                None => None,
+            };
+            let replied = replied.map(|id| rows.prompt(id)).transpose()?.flatten().filter(|prompt| prompt.chat == chat);
             let leader = replied.as_ref().map(Plan::of);
             let resume = named.or_else(|| leader.as_ref()?.resume.clone());
             let open = replied.filter(|prompt| prompt.state != PromptState::Done).map(|prompt| prompt.id);

@@ -8,19 +8,25 @@ use folkmoot_engines::progress::{Label, Progress, markdown};
 
 use crate::api::{Button, Keyboard};
 use crate::context::Context;
-use crate::journal::Content;
+use crate::journal::{Content, PromptId};
 use crate::text::{self, Message, Overflow, Rendered};
 
-/// What the button below a run says to us.
-pub const CANCEL: &str = "cancel";
+/// What the button below a run says to us, before the prompt it cancels.
+const CANCEL: &str = "cancel:";
+
+/// The prompt that a button cancels. The button names it, because it may be pressed while the receipt for its message is
+/// still on its way.
+pub fn cancelled_by(data: &str) -> Option<PromptId> {
+    data.strip_prefix(CANCEL)?.parse().ok().map(PromptId)
+}
 
 /// The first sign of a prompt.
-pub fn first_sign(engine: &EngineId, context: Option<&Context>, waits: bool) -> Content {
+pub fn first_sign(prompt: PromptId, engine: &EngineId, context: Option<&Context>, waits: bool) -> Content {
     let mut progress = Progress::new(engine.clone());
     if waits {
         progress.set_queued();
     }
-    progress_of(&View { progress, elapsed: Duration::ZERO }, context)
+    progress_of(prompt, &View { progress, elapsed: Duration::ZERO }, context)
 }
 
 /// A sign before anything is known: a voice note or a file is still on its way.
@@ -29,9 +35,10 @@ pub fn receiving() -> Content {
 }
 
 /// A run while it goes on.
-pub fn progress_of(view: &View, context: Option<&Context>) -> Content {
+pub fn progress_of(prompt: PromptId, view: &View, context: Option<&Context>) -> Content {
     let message = message_of(view, context);
-    Content::with_keyboard(text::page(&message), Keyboard::row([Button::new("cancel", CANCEL)]))
+    let cancel = Button::new("cancel", format!("{CANCEL}{}", prompt.0));
+    Content::with_keyboard(text::page(&message), Keyboard::row([cancel]))
 }
 
 /// The last word about a run, as many messages as it takes.
@@ -127,10 +134,10 @@ mod tests {
 
     #[test]
     fn the_first_sign_has_a_button_and_says_whether_it_waits() {
-        let sign = first_sign(&ENGINE, None, false);
+        let sign = first_sign(PromptId(7), &ENGINE, None, false);
         assert_eq!(sign.rendered.text, "starting · codex · 0s");
-        assert_eq!(sign.keyboard.inline_keyboard[0][0].callback_data, CANCEL);
-        assert!(first_sign(&ENGINE, None, true).rendered.text.starts_with("queued"));
+        assert_eq!(cancelled_by(&sign.keyboard.inline_keyboard[0][0].callback_data), Some(PromptId(7)));
+        assert!(first_sign(PromptId(7), &ENGINE, None, true).rendered.text.starts_with("queued"));
     }
 
     #[test]

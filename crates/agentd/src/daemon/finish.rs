@@ -75,6 +75,10 @@ impl Daemon {
     }
 
     pub(super) async fn ended(&mut self, ticket: Ticket, ending: Ending) {
+        if let Some(live) = self.live.get_mut(&ticket).filter(|live| live.steering > 0) {
+            live.ending = Some(Box::new(ending));
+            return;
+        }
         let Some(mut live) = self.live.remove(&ticket) else { return };
         let Some(run) = live.run.clone() else { return };
         let agent = live.agent.id.clone();

@@ -135,6 +135,9 @@ pub(crate) struct Live {
     pub shown: String,
     /// Wakes that wait for its end.
     pub behind: Vec<Wake>,
+    /// How many of them are being offered to the engine. Until it is known whether it took them, the run is not over.
+    pub steering: usize,
+    pub ending: Option<Box<finish::Ending>>,
     /// Deliveries whose text it took up.
     pub joined: Vec<String>,
     pub asks: BTreeMap<String, asks::Open>,

@@ -32,6 +32,8 @@ impl Live {
             branch: None,
             shown: String::new(),
             behind: Vec::new(),
+            steering: 0,
+            ending: None,
             joined: Vec::new(),
             asks: Default::default(),
         }

@@ -69,6 +69,7 @@ impl Daemon {
         if !live.submitted || live.run.is_none() {
             return;
         }
+        live.steering += 1;
         let (desk, events, words) = (self.desk.clone(), self.events.clone(), prompt::words(&wake));
         tokio::spawn(async move {
             let taken = desk.steer(ticket, words).await.is_ok();
@@ -78,12 +79,18 @@ impl Daemon {
 
     pub(super) async fn steered(&mut self, ticket: Ticket, wake: Wake, taken: bool) {
         let Some(live) = self.live.get_mut(&ticket) else { return };
-        let Some(run) = live.run.clone().filter(|_| taken) else { return };
-        live.behind.retain(|behind| behind.delivery != wake.delivery);
-        live.joined.push(wake.delivery.clone());
-        self.taken.insert(wake.delivery.clone(), Taken::Run(ticket));
-        let join = json!({"agent_id": live.agent.id, "delivery_id": wake.delivery, "run_id": run.id});
-        self.owe("wake.join", join, None).await;
+        live.steering -= 1;
+        let ending = live.ending.take_if(|_| live.steering == 0);
+        if let Some(run) = live.run.clone().filter(|_| taken) {
+            live.behind.retain(|behind| behind.delivery != wake.delivery);
+            live.joined.push(wake.delivery.clone());
+            self.taken.insert(wake.delivery.clone(), Taken::Run(ticket));
+            let join = json!({"agent_id": live.agent.id, "delivery_id": wake.delivery, "run_id": run.id});
+            self.owe("wake.join", join, None).await;
+        }
+        if let Some(ending) = ending {
+            self.ended(ticket, *ending).await;
+        }
     }
 
     /// The hub sent a wake again that waits here; it may hold more now.

@@ -44,8 +44,8 @@ impl Bridge {
 
     async fn pressed(&mut self, query: &CallbackQuery) -> Result<String, JournalError> {
         let data = query.data.as_deref().unwrap_or_default();
-        if data == show::CANCEL {
-            return self.cancel_at(query).await;
+        if let Some(prompt) = show::cancelled_by(data) {
+            return Ok(self.cancel_at(query, prompt));
         }
         match Press::of(data) {
             Some(press) => self.decide(press, &query.from).await,
@@ -53,16 +53,15 @@ impl Bridge {
         }
     }
 
-    async fn cancel_at(&mut self, query: &CallbackQuery) -> Result<String, JournalError> {
-        let Some(message) = &query.message else { return Ok(String::new()) };
-        let (chat, message) = (message.chat.id, message.message_id);
-        let slip = self.shared.journal.transact(move |rows| rows.slip_at(chat, message)).await?;
-        let prompt = slip.and_then(|slip| slip.prompt);
-        Ok(match prompt.map(|prompt| self.cancel(prompt)) {
-            Some(Cancelled::Running) => "cancelling…".to_owned(),
-            Some(Cancelled::Queued) => "dropped from the queue".to_owned(),
-            Some(Cancelled::Unknown) | None => "nothing is running for this message any more".to_owned(),
-        })
+    fn cancel_at(&self, query: &CallbackQuery, prompt: PromptId) -> String {
+        let chat = query.message.as_ref().map(|message| message.chat.id);
+        let is_here = self.live.get(&prompt).is_some_and(|live| Some(live.prompt.chat) == chat);
+        match is_here.then(|| self.cancel(prompt)) {
+            Some(Cancelled::Running) => "cancelling…",
+            Some(Cancelled::Queued) => "dropped from the queue",
+            Some(Cancelled::Unknown) | None => "nothing is running for this message any more",
+        }
+        .to_owned()
     }
 
     pub(crate) fn cancel(&self, prompt: PromptId) -> Cancelled {

@@ -9,12 +9,12 @@ use crate::api::{Content as UpdateContent, Message, Update, UpdateId, UserId};
 use crate::cards::Press;
 use crate::commands::{self, Call};
 use crate::joining::Sender;
-use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope, Slip};
+use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope};
 use crate::permission::{NOBODY_ALLOWED, Verdict};
 use crate::piece::{self, Piece};
 use crate::plan::Plan;
 use crate::prepare;
-use crate::{directives, menu};
+use crate::{directives, menu, show};
 
 /// How often a group is told that nobody may give orders in it.
 const EXPLAIN_AGAIN: Duration = Duration::from_secs(3600);
@@ -41,7 +41,7 @@ impl Incoming {
 /// What a message replies to, where that is ours.
 #[derive(Default)]
 pub(super) struct Target {
-    pub slip: Option<Slip>,
+    pub prompt: Option<PromptId>,
     pub card: Option<Card>,
 }
 
@@ -135,16 +135,17 @@ impl Bridge {
 
     async fn target(&self, incoming: &Incoming) -> Result<Target, JournalError> {
         let Some(replied) = incoming.message.replied_to() else { return Ok(Target::default()) };
-        // The buttons of a card name it also when the receipt for the message is still on its way.
+        // The buttons name their card or prompt also when the receipt for the message is still on its way.
         let named = replied.button_data().and_then(Press::of).map(Press::card);
+        let cancels = replied.button_data().and_then(show::cancelled_by);
         let (chat, message) = (incoming.message.chat.id, replied.message_id);
         let read = move |rows: &mut crate::journal::Rows<'_>| {
-            let slip = rows.slip_at(chat, message)?;
+            let prompt = rows.slip_at(chat, message)?.and_then(|slip| slip.prompt).or(cancels);
             let card = match named {
                 Some(card) => rows.card(card)?,
                 None => rows.card_at(chat, message)?,
             };
-            Ok(Target { slip, card })
+            Ok(Target { prompt, card })
         };
         self.shared.journal.transact(read).await
     }
@@ -171,7 +172,7 @@ impl Bridge {
             spot,
             place: incoming.place(),
             sender: incoming.sender,
-            prompt: target.slip.and_then(|slip| slip.prompt),
+            prompt: target.prompt,
             message: incoming.message,
         };
         match commands::run(self, call).await? {

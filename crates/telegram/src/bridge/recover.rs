@@ -66,7 +66,7 @@ impl Bridge {
             plan.resume = plan.resume.clone().or_else(|| leader.resume.clone());
         }
         let mode = self.shared.modes.of(&engine.id()).await;
-        let shown = show::first_sign(&engine.id(), plan.context.as_ref(), true);
+        let shown = show::first_sign(prompt.id, &engine.id(), plan.context.as_ref(), true);
         self.submit(prompt, plan, engine, folder, mode, shown);
     }
 }

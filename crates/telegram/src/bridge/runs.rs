@@ -72,7 +72,7 @@ impl Bridge {
         prompt.text = ready.text;
         prompt.state = PromptState::Queued;
         let waits = plan.after().is_some() || self.desk.is_busy(plan.resume.as_ref());
-        let shown = show::first_sign(&ready.engine.id(), plan.context.as_ref(), waits);
+        let shown = show::first_sign(prompt.id, &ready.engine.id(), plan.context.as_ref(), waits);
         let id = prompt.id;
         self.submit(prompt.clone(), plan.clone(), ready.engine, ready.folder, ready.mode, shown.clone());
         let store = move |rows: &mut Rows<'_>| {
@@ -155,7 +155,7 @@ impl Bridge {
         (live.runs, live.begun) = (true, Instant::now());
         live.prompt.state = PromptState::Running;
         if let (Some(slip), Some(engine)) = (live.plan.slip(), &live.plan.engine) {
-            let starting = show::first_sign(engine, live.plan.context.as_ref(), false);
+            let starting = show::first_sign(id, engine, live.plan.context.as_ref(), false);
             if starting != live.shown {
                 live.shown = starting.clone();
                 self.shared.journal.show(slip, starting);
@@ -190,7 +190,7 @@ impl Bridge {
     fn view(&mut self, id: PromptId, view: &View) {
         let Some(live) = self.live.get_mut(&id) else { return };
         let Some(slip) = live.plan.slip() else { return };
-        let content = show::progress_of(view, live.plan.context.as_ref());
+        let content = show::progress_of(id, view, live.plan.context.as_ref());
         if content != live.shown {
             live.shown = content.clone();
             self.shared.journal.show(slip, content);

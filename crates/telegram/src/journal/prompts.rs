@@ -1,12 +1,13 @@
 //! Prompts: kept from the moment they are taken from Telegram until their answer is on its way.
 
 use rusqlite::{Params, Row, params};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{JournalError, Rows};
 use crate::api::{ChatId, MessageId, TopicId, UserId};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct PromptId(pub i64);
 
 /// How far a prompt has come.
