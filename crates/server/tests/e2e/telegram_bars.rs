@@ -49,7 +49,7 @@ async fn first_sign_final_message_and_cancel_are_quick() {
         let message = bridge.api.say(ann, ann, "hold");
         let sign = bridge.api.wait_shown(ann, "a first sign", |shown| shown.reply_to == Some(message)).await;
         let pressed = Instant::now();
-        let press = bridge.api.press(ann, sign.id, ann, "cancel");
+        let press = bridge.api.press(ann, sign.id, ann, &sign.buttons()[0]);
         bridge.api.wait("an answer", |world| world.callbacks[&press].clone()).await;
         cancels.push(pressed.elapsed());
         bridge.api.wait_shown(ann, "its end", |shown| shown.id == sign.id && shown.text.starts_with("cancelled")).await;

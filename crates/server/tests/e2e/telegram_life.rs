@@ -17,6 +17,12 @@ async fn held(bridge: &Bridge, words: &str) -> i64 {
     progress.id
 }
 
+/// What the button below a message says to the bot.
+fn button(bridge: &Bridge, chat: i64, message: i64) -> String {
+    let shown = bridge.api.shown(chat).into_iter().find(|shown| shown.id == message).expect("the message");
+    shown.buttons().remove(0)
+}
+
 #[tokio::test]
 async fn cancel_by_reply_terminates_the_run_and_produces_cancelled_with_the_resume_line() {
     let bridge = Bridge::start().await;
@@ -38,10 +44,11 @@ async fn cancel_by_reply_terminates_the_run_and_produces_cancelled_with_the_resu
 async fn cancel_by_button_is_answered_at_once() {
     let bridge = Bridge::start().await;
     let progress = held(&bridge, "hold").await;
-    let press = bridge.api.press(ANN, progress, ANN, "cancel");
+    let cancel = button(&bridge, ANN, progress);
+    let press = bridge.api.press(ANN, progress, ANN, &cancel);
     bridge.api.wait("an answer to the button", |world| world.callbacks[&press].clone()).await;
     bridge.wait_text(ANN, "cancelled").await;
-    let press = bridge.api.press(ANN, progress, ANN, "cancel");
+    let press = bridge.api.press(ANN, progress, ANN, &cancel);
     let answer = bridge.api.wait("an answer", |world| world.callbacks[&press].clone()).await;
     assert!(answer.to_string().contains("nothing is running"), "{answer}");
 }
@@ -63,7 +70,7 @@ async fn a_queued_prompt_can_be_dropped() {
     let progress = held(&bridge, "hold").await;
     bridge.api.reply(ANN, ANN, "second", progress);
     let queued = bridge.wait_text(ANN, "queued").await;
-    bridge.api.press(ANN, queued.id, ANN, "cancel");
+    bridge.api.press(ANN, queued.id, ANN, &button(&bridge, ANN, queued.id));
     let dropped = bridge.wait_text(ANN, "cancelled").await;
     assert!(dropped.id == queued.id && dropped.text.contains("Dropped from the queue"), "{}", dropped.text);
     bridge.go("go");

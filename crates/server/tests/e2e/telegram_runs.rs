@@ -135,7 +135,7 @@ async fn in_a_group_only_the_listed_may_also_with_buttons() {
     bridge.api.say(GROUP, ANN, "hold me");
     let progress = bridge.wait_text(GROUP, "starting").await;
     bridge.wait_engine("the run", |log| !log.is_empty()).await;
-    let press = bridge.api.press(GROUP, progress.id, EVE, "cancel");
+    let press = bridge.api.press(GROUP, progress.id, EVE, &progress.buttons()[0]);
     bridge.api.wait("an answer to the button", |world| world.callbacks[&press].clone()).await;
     bridge.go("go");
     bridge.wait_text(GROUP, "done").await;

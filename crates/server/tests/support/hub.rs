@@ -73,6 +73,14 @@ impl Hub {
         format!("http://{}{path}", self.address)
     }
 
+    /// Whether a connection could not keep up so far. Tests of slow readers talk until then and no longer: a reader that takes
+    /// nothing at all is given up after ten seconds.
+    pub async fn has_overflowed(&self) -> bool {
+        let metrics = super::Rest::new(self.url(""), None).get("/metrics").await.text();
+        let count = metrics.lines().find_map(|line| line.strip_prefix("moot_queue_overflows_total "));
+        count.expect("a count of overflows") != "0"
+    }
+
     /// Everything the process has written so far, standard output and standard error together.
     pub fn log(&self) -> String {
         self.log.lock().expect("log").clone()

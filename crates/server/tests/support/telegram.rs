@@ -286,7 +286,10 @@ impl Bridge {
 
     /// The first message to Ann that begins with this word.
     pub async fn wait_text(&self, chat: i64, begin: &str) -> Message {
-        self.api.wait_shown(chat, begin, |message| message.text.starts_with(begin)).await
+        // What it says now, or said a moment ago: a sign is soon overwritten.
+        let said =
+            |message: &Message| message.history.iter().chain([&message.text]).any(|text| text.starts_with(begin));
+        self.api.wait_shown(chat, begin, said).await
     }
 
     pub fn kill(&mut self) {
