@@ -497,6 +497,8 @@ pub struct HostAgent {
     pub project: Option<String>,
     pub role_card: RoleCard,
     pub policy: Policy,
+    pub deny: Vec<String>,
+    pub worktrees: bool,
     /// Where it is from the start; none: every open channel of the workspace.
     pub channels: Option<Vec<ChannelId>>,
     /// False for one that the configuration names: it says again at every start what it wants.

@@ -19,6 +19,12 @@ pub struct Hosted {
     pub project: Option<String>,
     #[serde(default)]
     pub policy: Policy,
+    /// What it may never do, and nobody is asked about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+    /// Whether each thread has a git work tree of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub worktrees: bool,
     pub created_by: MemberId,
     pub created_at: Millis,
 }

@@ -49,13 +49,7 @@ fn program(agent: &Agent) -> ProgramAgent {
 
 fn engine(config: &Config, data_dir: &Path, name: &str, agent: &Agent) -> EngineAgent {
     let project = filled(&agent.project);
-    let worktrees = agent.worktrees.then(|| {
-        let known = project.as_ref().and_then(|name| config.projects.get(name));
-        Worktrees {
-            folder: known.map_or_else(|| ".worktrees".into(), |project| project.worktrees_dir.clone().into()),
-            base: known.and_then(|project| filled(&project.worktree_base)),
-        }
-    });
+    let worktrees = worktrees(config, agent.worktrees, project.as_deref());
     EngineAgent {
         engine: agent.engine.clone(),
         model: filled(&agent.model),
@@ -67,6 +61,15 @@ fn engine(config: &Config, data_dir: &Path, name: &str, agent: &Agent) -> Engine
         deny: agent.deny.clone(),
         worktrees,
     }
+}
+
+/// Where the work trees of an agent are, if it has any: as its project says.
+fn worktrees(config: &Config, wanted: bool, project: Option<&str>) -> Option<Worktrees> {
+    let known = project.and_then(|name| config.projects.get(name));
+    wanted.then(|| Worktrees {
+        folder: known.map_or_else(|| ".worktrees".into(), |project| project.worktrees_dir.clone().into()),
+        base: known.and_then(|project| filled(&project.worktree_base)),
+    })
 }
 
 /// A folder that is not there is told in the thread, when somebody wants something of the agent.
@@ -228,6 +231,7 @@ async fn wanted(app: &App) -> Vec<AgentSpec> {
             continue;
         }
         let folder = folder_of(config, app.data_dir(), &name, hosted.project.as_deref());
+        let worktrees = worktrees(config, hosted.worktrees, hosted.project.as_deref());
         let spec = EngineAgent {
             engine: hosted.engine,
             model: hosted.model,
@@ -236,8 +240,8 @@ async fn wanted(app: &App) -> Vec<AgentSpec> {
             system_prompt: card.system_prompt,
             capabilities: card.capabilities,
             policy: policy(hosted.policy),
-            deny: Vec::new(),
-            worktrees: None,
+            deny: hosted.deny,
+            worktrees,
         };
         agents.push(AgentSpec { name, id: Some(hosted.agent.to_string()), kind: Kind::Engine(spec) });
     }
@@ -291,6 +295,8 @@ async fn make(app: &App, owner: MemberId, agent: &AgentSpec) -> Option<String> {
         project: None,
         role_card,
         policy: core_hosting::Policy::default(),
+        deny: Vec::new(),
+        worktrees: false,
         channels: None,
         is_kept: false,
     };

@@ -47,6 +47,8 @@ pub fn hosted(state: &State, config: &Config) -> Vec<Hosted> {
             model: text(&agent.model),
             project: text(&agent.project),
             policy: agent.policy,
+            deny: agent.deny.clone(),
+            worktrees: agent.worktrees,
             created_by: member.created_by.unwrap_or_default(),
             created_at: member.created_at,
         });

@@ -11,6 +11,7 @@ use crate::{Actor, access};
 
 const MAX_ENGINE_CHARS: usize = 64;
 const MAX_PATH_CHARS: usize = 1024;
+const MAX_PATTERNS: usize = 100;
 const MAX_PROMPT_CHARS: usize = 20_000;
 
 /// Only the operator: an engine works on the hub's own machine.
@@ -41,6 +42,8 @@ pub fn host(context: &mut Context<'_>, actor: Actor, host: HostAgent) -> Outcome
         model,
         project: filled(host.project, "project")?,
         policy: host.policy,
+        deny: patterns(host.deny)?,
+        worktrees: host.worktrees,
         created_by,
         created_at: context.now,
     };
@@ -52,6 +55,13 @@ pub fn host(context: &mut Context<'_>, actor: Actor, host: HostAgent) -> Outcome
         events.push(Event::Saved(hosted.clone().into()));
     }
     Ok(Decision::new(Reply::Hosted(hosted), events))
+}
+
+fn patterns(deny: Vec<String>) -> Result<Vec<String>, Refusal> {
+    if deny.len() > MAX_PATTERNS {
+        return Err(Refusal::bad_request(format!("deny has too many entries (max {MAX_PATTERNS})")));
+    }
+    deny.iter().map(|pattern| short_text(pattern, "an entry of deny", MAX_PATH_CHARS)).collect()
 }
 
 fn filled(text: Option<String>, what: &str) -> Result<Option<String>, Refusal> {

@@ -421,6 +421,8 @@ impl Pool {
             project: None,
             role_card: RoleCard::default(),
             policy: dice.pick(&[Policy::Ask, Policy::AcceptEdits]),
+            deny: Vec::new(),
+            worktrees: false,
             channels: dice.coin().then(|| vec![dice.pick(&self.channels)]),
             is_kept: !dice.coin(),
         })

@@ -22,7 +22,7 @@ pub struct OutcomeObject<'a> {
 
 /// One client that was given the sentence.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Delivery)]
+#[schema(as = RouteDelivery)]
 pub struct DeliveryObject<'a> {
     pub client: &'a str,
     /// The speaker named the client.

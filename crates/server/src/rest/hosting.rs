@@ -26,6 +26,10 @@ pub struct HostedObject {
     project: Option<String>,
     #[schema(value_type = String, example = "ask")]
     policy: Policy,
+    /// What it may never do, and nobody is asked about.
+    deny: Vec<String>,
+    /// Whether each thread has a git work tree of its own.
+    worktrees: bool,
     /// `running`, `stopped` or `failed`.
     #[schema(example = "running")]
     state: &'static str,
@@ -55,6 +59,8 @@ fn shown(caller: &Caller, state: &folkmoot_core::State, hosted: &Hosted) -> Host
         engine: hosted.engine.clone(),
         project: hosted.project.clone(),
         policy: hosted.policy,
+        deny: hosted.deny.clone(),
+        worktrees: hosted.worktrees,
         state: match (&problem, is_carried) {
             (Some(_), _) => "failed",
             (None, true) => "running",
@@ -82,6 +88,12 @@ pub struct HostBody {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     policy: Policy,
+    /// Commands and tools it may never use, such as `git push` or `rm -rf *`; nobody is asked about them.
+    #[serde(default)]
+    deny: Vec<String>,
+    /// Give each thread a git work tree and a branch of its own.
+    #[serde(default)]
+    worktrees: bool,
     /// Where it is from the start; left out: every open channel.
     #[schema(value_type = Option<Vec<String>>)]
     channel_ids: Option<Vec<ChannelId>>,
@@ -104,6 +116,8 @@ pub async fn create(caller: Caller, Body(body): Body<HostBody>) -> Answer {
         project: body.project,
         role_card: RoleCard { system_prompt: body.system_prompt.unwrap_or_default(), capabilities: body.capabilities },
         policy: body.policy,
+        deny: body.deny,
+        worktrees: body.worktrees,
         channels: body.channel_ids,
         is_kept: true,
     };

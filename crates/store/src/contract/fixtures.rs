@@ -504,6 +504,8 @@ impl Hub {
                 model: Some("small".into()),
                 project: Some("web".into()),
                 policy: Policy::AcceptEdits,
+                deny: vec!["git push".into()],
+                worktrees: true,
                 created_by: ALICE,
                 created_at: now,
             }

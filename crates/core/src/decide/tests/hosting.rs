@@ -16,6 +16,8 @@ fn host(name: &str, channels: Option<Vec<ChannelId>>) -> HostAgent {
         project: Some("web".to_owned()),
         role_card: RoleCard { system_prompt: "You help.".to_owned(), capabilities: Vec::new() },
         policy: Policy::AskCommands,
+        deny: vec!["git push".to_owned()],
+        worktrees: true,
         channels,
         is_kept: true,
     }
@@ -99,6 +101,10 @@ fn a_name_must_be_one_free_word_and_a_channel_one_that_can_be_read() {
         ..host("c", None)
     };
     assert_eq!(world.refused(actor, Command::HostAgent(long)).code, Code::BadRequest);
+    for deny in [vec![" ".to_owned()], vec!["x".repeat(1025)], vec!["x".to_owned(); 101]] {
+        let refused = world.refused(actor, Command::HostAgent(HostAgent { deny, ..host("c", None) }));
+        assert_eq!(refused.code, Code::BadRequest);
+    }
 }
 
 #[test]
