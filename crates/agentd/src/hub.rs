@@ -12,6 +12,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest diff the hub takes.
 pub const MOST_DIFF_BYTES: usize = 4 << 20;
 
+/// Why the hub does not have a text.
+#[derive(Debug)]
+pub enum NotKept {
+    /// It may have it later.
+    ForNow(String),
+    Refused(String),
+}
+
 #[derive(Clone)]
 pub struct Rest {
     client: Client,
@@ -73,16 +81,22 @@ impl Rest {
         Ok(())
     }
 
-    pub async fn put_diff(&self, run: &str, diff: &str) -> Result<(), String> {
+    pub async fn put_diff(&self, run: &str, diff: &str) -> Result<(), NotKept> {
         let mut end = diff.len().min(MOST_DIFF_BYTES);
         while !diff.is_char_boundary(end) {
             end -= 1;
         }
-        let url = self.base.join(&format!("v1/runs/{run}/diff")).map_err(|error| error.to_string())?;
+        let url =
+            self.base.join(&format!("v1/runs/{run}/diff")).map_err(|error| NotKept::Refused(error.to_string()))?;
         let request = self.client.put(url).timeout(PATIENCE).bearer_auth((self.key)());
         let request = request.header("content-type", "text/x-diff").body(diff[..end].to_owned());
-        let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
-        if answer.status().is_success() { Ok(()) } else { Err(format!("the hub answered {}", answer.status())) }
+        let answer = request.send().await.map_err(|error| NotKept::ForNow(error.without_url().to_string()))?;
+        let (status, why) = (answer.status(), format!("the hub answered {}", answer.status()));
+        match status.as_u16() {
+            200..300 => Ok(()),
+            408 | 429 | 500.. => Err(NotKept::ForNow(why)),
+            _ => Err(NotKept::Refused(why)),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use folkmoot_engines::progress::Label;
 use folkmoot_engines::worktree::{self, Changes};
 use serde_json::{Value, json};
 
+use super::owe::DIFF;
 use super::{Daemon, Event, Ticket};
 use crate::wire::MOST_TEXT_CHARS;
 
@@ -105,7 +106,9 @@ impl Daemon {
             self.finished.insert(delivery);
         }
         let delivery = live.wake.delivery.clone();
-        self.owe("run.complete", complete, Some(&delivery)).await;
+        let owed = self.owe("run.complete", complete, Some(&delivery)).await;
+        // When the hub has the end, it has all that was sent before it.
+        self.sent_before.insert(owed, std::mem::take(&mut live.recent));
         for page in rest {
             let reply = json!({"agent_id": agent, "channel_id": run.channel, "parent_id": run.thread,
                 "content": page, "content_type": "markdown", "more": true, "metadata": {"run_id": run.id}});
@@ -130,12 +133,7 @@ impl Daemon {
         if changes.diff.is_empty() {
             return;
         }
-        let (rest, run, diff) = (self.rest.clone(), run.to_owned(), changes.diff.clone());
-        tokio::spawn(async move {
-            if let Err(why) = rest.put_diff(&run, &diff).await {
-                tracing::warn!(why, "the diff of a run could not be kept; it is in the work tree");
-            }
-        });
+        self.owe(DIFF, json!({"run_id": run, "diff": changes.diff}), None).await;
     }
 }
 

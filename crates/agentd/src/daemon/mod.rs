@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
+use self::recent::Recent;
 use crate::hub::Rest;
 use crate::journal::{Journal, JournalError, KeptRun, Owed};
 use crate::link::{CallError, Heard, Identity, Link};
@@ -29,6 +30,7 @@ use crate::wire::Frame;
 mod asks;
 mod finish;
 mod owe;
+mod recent;
 mod registering;
 mod runs;
 mod status;
@@ -141,6 +143,7 @@ pub(crate) struct Live {
     /// Deliveries whose text it took up.
     pub joined: Vec<String>,
     pub asks: BTreeMap<String, asks::Open>,
+    pub recent: Recent,
 }
 
 /// Where the hub keeps a run.
@@ -180,6 +183,8 @@ pub struct Daemon {
     pub(crate) live: BTreeMap<Ticket, Live>,
     pub(crate) taken: HashMap<String, Taken>,
     pub(crate) finished: HashSet<String>,
+    /// Actions of runs whose end the hub has not acknowledged yet.
+    pub(crate) sent_before: HashMap<String, Recent>,
     pub(crate) next: u64,
     pub(crate) events: mpsc::UnboundedSender<Event>,
     pub(crate) status: watch::Sender<Status>,
@@ -247,6 +252,7 @@ pub async fn run(
         live: BTreeMap::new(),
         taken: HashMap::new(),
         finished,
+        sent_before: HashMap::new(),
         next: 0,
         events: events_in,
         status,

@@ -1,15 +1,44 @@
 //! What the hub is owed: written down, sent, and sent again until it has answered.
 
+use folkmoot_peers::Backoff;
 use serde_json::Value;
 
 use super::{Daemon, Event};
+use crate::hub::{NotKept, Rest};
 use crate::journal::Owed;
 use crate::link::{CallError, Link};
-use crate::wire::new_id;
+use crate::wire::{new_id, text};
+
+/// A diff is too long for a frame and goes over REST; it is owed like everything else.
+pub(super) const DIFF: &str = "run.diff";
+
+const MOST_REFUSALS: u32 = 5;
+
+/// Tries as long as the hub is there; what it does not get is sent with the next connection.
+async fn put_diff(rest: &Rest, link: &Link, data: &Value) -> Result<Value, CallError> {
+    let (run, diff) = (text(data, "run_id").unwrap_or_default(), text(data, "diff").unwrap_or_default());
+    let (mut backoff, mut refusals) = (Backoff::for_reconnecting(), 0);
+    while link.is_ready() {
+        match rest.put_diff(run, diff).await {
+            Ok(()) => return Ok(Value::Null),
+            // A hub that has just come back may not know yet for whom we speak.
+            Err(NotKept::Refused(text)) if refusals == MOST_REFUSALS => {
+                return Err(CallError::Refused { code: "refused".to_owned(), text });
+            }
+            Err(NotKept::Refused(why)) => {
+                refusals += 1;
+                tracing::debug!(why, "the diff of a run is sent again");
+            }
+            Err(NotKept::ForNow(why)) => tracing::debug!(why, "the diff of a run is sent again"),
+        }
+        tokio::time::sleep(backoff.next(rand::random())).await;
+    }
+    Err(CallError::Lost)
+}
 
 impl Daemon {
-    /// Writes it down, then sends it. `delivery` names what this settles.
-    pub(super) async fn owe(&mut self, kind: &str, data: Value, delivery: Option<&str>) {
+    /// Writes it down, then sends it; returns its name. `delivery` names what this settles.
+    pub(super) async fn owe(&mut self, kind: &str, data: Value, delivery: Option<&str>) -> String {
         let owed = self.owing(&new_id(), kind, data, delivery);
         if let Err(error) = self.journal.owe(owed.clone()).await {
             // Sent all the same: if the hub takes it, nothing is lost.
@@ -18,7 +47,9 @@ impl Daemon {
         if let Some(delivery) = delivery {
             self.finished.insert(delivery.to_owned());
         }
+        let id = owed.id.clone();
         self.deliver(owed);
+        id
     }
 
     /// Everything that is owed, after a reconnect.
@@ -40,6 +71,14 @@ impl Daemon {
             return;
         }
         let (link, events): (Link, _) = (self.link.clone(), self.events.clone());
+        if owed.kind == DIFF {
+            let rest = self.rest.clone();
+            tokio::spawn(async move {
+                let answer = put_diff(&rest, &link, &owed.data).await;
+                let _ = events.send(Event::Settled { id: owed.id, answer });
+            });
+            return;
+        }
         let asked = link.begin(&owed.id, &owed.kind, &owed.data);
         tokio::spawn(async move {
             let answer = asked.await;
@@ -54,6 +93,7 @@ impl Daemon {
             Err(CallError::Refused { code, text }) => tracing::warn!(code, text, "the hub does not take a result"),
             Ok(_) => {}
         }
+        self.sent_before.remove(&id);
         if let Err(error) = self.journal.settle(id).await {
             tracing::error!(%error, "the journal cannot be written");
         }

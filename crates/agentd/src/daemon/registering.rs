@@ -82,6 +82,7 @@ impl Daemon {
         self.introduce();
         self.programs.host(&self.wanted, self.identity.as_ref().map(|identity| identity.workspace_id.as_str()));
         tracing::info!(agents = self.agents.len(), "the agents are registered");
+        self.act_again();
         self.pay().await;
         self.ask_again();
         for frame in std::mem::take(&mut self.early) {

@@ -6,6 +6,7 @@ use folkmoot_engines::event::{ActionEvent, Phase, ResumeToken};
 use folkmoot_engines::progress::markdown;
 use serde_json::{Value, json};
 
+use super::recent::Recent;
 use super::{Begun, Daemon, Hosted, Live, RunPlace, Ticket};
 use crate::journal::KeptRun;
 use crate::link::CallError;
@@ -36,6 +37,7 @@ impl Live {
             ending: None,
             joined: Vec::new(),
             asks: Default::default(),
+            recent: Default::default(),
         }
     }
 
@@ -159,7 +161,7 @@ impl Daemon {
     }
 
     fn action(&mut self, ticket: Ticket, event: &ActionEvent) {
-        let Some(live) = self.live.get(&ticket) else { return };
+        let Some(live) = self.live.get_mut(&ticket) else { return };
         let phase = match event.phase {
             Phase::Started => "started",
             Phase::Updated => "updated",
@@ -180,6 +182,17 @@ impl Daemon {
             "detail": fitting(Value::Object(detail)),
         });
         self.link.send("run.action", &data);
+        live.recent.keep(&event.action.id, data);
+    }
+
+    /// After a reconnect: what may have been on its way when the hub died. The hub knows an action by its id, so that twice is
+    /// once.
+    pub(super) fn act_again(&self) {
+        let running = self.live.values().map(|live| &live.recent);
+        let actions = running.chain(self.sent_before.values()).flat_map(Recent::actions);
+        actions.for_each(|data| {
+            self.link.send("run.action", data);
+        });
     }
 
     /// The progress message, if it would say something else; not while the hub is away, because it would be old news.
