@@ -175,7 +175,54 @@ async fn a_decision_made_while_the_engine_is_gone_is_kept_for_the_same_question_
 }
 
 #[tokio::test]
-async fn a_work_tree_per_thread_shows_its_changes_and_keeps_what_is_not_committed() {
+async fn actions_that_were_on_their_way_when_the_hub_died_are_there_afterwards() {
+    let mut scene = scene("").await;
+    scene.alice.post(&scene.general, "@claude many").await;
+    let run = runs(&scene.alice, &scene.general, "running", 1).await.remove(0);
+    let path = format!("/v1/runs/{}?limit=1000", text(&run, "id"));
+    let count = async |alice: &Member| items(&alice.rest.get(&path).await.ok()["actions"]).len();
+    eventually_within(PATIENCE, "the first actions", || async { (count(&scene.alice).await >= 100).then_some(()) })
+        .await;
+    // From here on it reads nothing, but the daemon does not know that.
+    scene.hub.signal(rustix::process::Signal::STOP);
+    scene.fake.let_go();
+    eventually_within(PATIENCE, "all actions", || async { (!scene.fake.note("emitted").is_empty()).then_some(()) })
+        .await;
+    scene.hub.kill();
+    scene.hub.restart().await;
+    scene.fake.touch("end");
+    runs(&scene.alice, &scene.general, "completed", 1).await;
+    let shown = scene.alice.rest.get(&path).await.ok();
+    let ids: std::collections::BTreeSet<&str> = items(&shown["actions"]).iter().map(|one| text(one, "id")).collect();
+    let missing: Vec<String> = (1..=300).map(|n| format!("a{n}")).filter(|id| !ids.contains(id.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?} of {}", ids.len());
+}
+
+#[tokio::test]
+async fn the_diff_of_a_run_that_ended_while_the_hub_was_away_is_there_afterwards() {
+    let folder = project();
+    let mut scene = scene(&format!("project = \"{}\"\nworktrees = true\n", folder.path().display())).await;
+    scene.alice.post(&scene.general, "@claude late").await;
+    runs(&scene.alice, &scene.general, "running", 1).await;
+    eventually_within(PATIENCE, "the engine works", || async {
+        scene.fake.note("prompts").contains("late").then_some(())
+    })
+    .await;
+    scene.hub.kill();
+    scene.fake.let_go();
+    eventually_within(PATIENCE, "the change", || async { (!scene.fake.note("emitted").is_empty()).then_some(()) })
+        .await;
+    scene.hub.restart().await;
+    let run = runs(&scene.alice, &scene.general, "completed", 1).await.remove(0);
+    eventually_within(PATIENCE, "the diff", || async {
+        let answer = scene.alice.rest.get(&format!("/v1/runs/{}/diff", text(&run, "id"))).await;
+        answer.text().contains("+changed").then_some(())
+    })
+    .await;
+}
+
+/// A repository with one commit.
+fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let git = |arguments: &[&str]| {
         let done = std::process::Command::new("git").arg("-C").arg(folder.path()).args(arguments).output().unwrap();
@@ -183,6 +230,12 @@ async fn a_work_tree_per_thread_shows_its_changes_and_keeps_what_is_not_committe
     };
     git(&["init", "--quiet", "--initial-branch=main"]);
     git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--allow-empty", "-m", "x"]);
+    folder
+}
+
+#[tokio::test]
+async fn a_work_tree_per_thread_shows_its_changes_and_keeps_what_is_not_committed() {
+    let folder = project();
     let scene = scene(&format!("project = \"{}\"\nworktrees = true\n", folder.path().display())).await;
     let one = scene.alice.post(&scene.general, "@claude edit this").await;
     runs(&scene.alice, &scene.general, "completed", 1).await;

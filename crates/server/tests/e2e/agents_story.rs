@@ -113,6 +113,73 @@ async fn cancel_status_and_model_are_words_for_the_daemon() {
 }
 
 #[tokio::test]
+async fn new_engine_model_and_status_are_words_of_a_thread() {
+    let (_hub, alice, fake) = hub_with_fake().await;
+    let general = alice.add_channel("general", &[]).await;
+    hosted(&alice, "claude", json!({})).await;
+    let asked = alice.post(&general, "@claude hello").await;
+    let root = text(&asked, "id").to_owned();
+    let first = runs(&alice, &general, "completed", 1).await.remove(0);
+    let say = async |words: &str, answer: &str| {
+        let body = json!({"content": words, "thread_id": root});
+        alice.rest.post(&format!("/v1/channels/{general}/messages"), body).await.created();
+        eventually(words, || async {
+            replies(&alice, &root).await.iter().any(|said| said.contains(answer)).then_some(())
+        })
+        .await;
+    };
+    say("/status", "idle · engine `claude` · model the engine's own choice · session goes on").await;
+    say("/engine", "The engine here is `claude`.").await;
+    say("/model", "The model here is the engine's own choice.").await;
+    say("/engine clod", "There is no engine `clod`; there are").await;
+    // The same session goes on until somebody says otherwise.
+    say("more", "echo: more").await;
+    let resumed = format!("--resume {}", text(&first, "resume"));
+    assert!(fake.note("starts").lines().last().unwrap().contains(&resumed), "{}", fake.note("starts"));
+    say("/new", "begins a new session").await;
+    say("fresh", "fresh").await;
+    let runs_so_far = runs(&alice, &general, "completed", 3).await;
+    assert!(!fake.note("starts").lines().last().unwrap().contains("--resume"), "{}", fake.note("starts"));
+    assert_ne!(runs_so_far[2]["resume"], first["resume"]);
+    say("/engine script", "From now on `script` works here, in a new session.").await;
+    say("/status", "engine `script`").await;
+    say("/engine claude", "From now on `claude` works here, in a new session.").await;
+    say("/model opus", "From now on `opus` is asked here.").await;
+    say("last words", "last words").await;
+    runs(&alice, &general, "completed", 4).await;
+    let started = fake.note("starts").lines().last().unwrap().to_owned();
+    assert!(started.contains("--model opus") && !started.contains("--resume"), "{started}");
+}
+
+#[tokio::test]
+async fn a_deny_list_and_work_trees_are_kept_and_shown_for_agents_made_over_rest() {
+    let (mut hub, alice, _fake) = hub_with_fake().await;
+    let general = alice.add_channel("general", &[]).await;
+    let bad = json!({"name": "claude", "engine": "claude", "deny": [""]});
+    alice.rest.post("/v1/hosting", bad).await.refused(400, "BAD_REQUEST");
+    let plain = alice.rest.post("/v1/hosting", json!({"name": "other", "engine": "script"})).await.created();
+    assert_eq!((&plain["deny"], &plain["worktrees"]), (&json!([]), &json!(false)));
+    hosted(&alice, "claude", json!({"deny": ["rm *"], "worktrees": true})).await;
+    hub.kill();
+    hub.restart().await;
+    running(&alice, "claude").await;
+    let listed = alice.rest.get("/v1/hosting").await.ok();
+    let claude = items(&listed).iter().find(|one| one["name"] == "claude").unwrap();
+    assert_eq!((&claude["deny"], &claude["worktrees"]), (&json!(["rm *"]), &json!(true)), "{listed:#}");
+    alice.rest.delete("/v1/hosting/claude").await.ok();
+    hosted(&alice, "careful", json!({"deny": ["rm *"]})).await;
+    // Nobody is asked: the engine is told no at once.
+    let asked = alice.post(&general, "@careful please ask").await;
+    let root = text(&asked, "id").to_owned();
+    eventually("the answer", || async {
+        replies(&alice, &root).await.iter().any(|said| said.starts_with("declined")).then_some(())
+    })
+    .await;
+    let all = alice.rest.get(&alice.path("approvals")).await.ok();
+    assert!(items(&all).is_empty(), "{all:#}");
+}
+
+#[tokio::test]
 async fn people_stop_a_run_and_a_stopped_hub_leaves_no_engine_behind() {
     let (mut hub, alice, fake) = hub_with_fake().await;
     let general = alice.add_channel("general", &[]).await;

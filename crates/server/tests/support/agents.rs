@@ -16,7 +16,7 @@ use super::{Hub, Member, Setup, eventually, eventually_within, items, text};
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A conversation in JSON lines, as claude has it. What is asked, behind what was said before, decides: `ask` asks for permission, `wait` waits
-/// to be steered, `slow` waits for the file `go`; everything else is answered with `echo: PROMPT`.
+/// to be steered, `slow` waits for the file `go`, `late` changes a file after that, `many` does 300 things, 200 of them after it, and waits for `end`; everything else is answered with `echo: PROMPT`.
 const CLAUDE: &str = r##"#!/bin/sh
 dir="@DIR@"
 case "$*" in
@@ -47,6 +47,16 @@ while IFS= read -r line; do
         *wait*) waiting=1;;
         *slow*) while [ ! -e "$dir/go" ]; do sleep 0.02; done; result "echo: $prompt";;
         *edit*) echo changed >> work.txt; result "edited";;
+        *late*) while [ ! -e "$dir/go" ]; do sleep 0.02; done; echo changed >> work.txt; echo done > "$dir/emitted"; result "late";;
+        *many*) number=0
+          while [ $number -lt 300 ]; do
+            number=$((number + 1))
+            printf '{"type":"assistant","session_id":"%s","message":{"id":"m%s","role":"assistant","content":[{"type":"tool_use","id":"a%s","name":"Bash","input":{"command":"ls %s"}}]}}\n' "$session" $number $number $number
+            if [ $number = 100 ]; then while [ ! -e "$dir/go" ]; do sleep 0.02; done; fi
+          done
+          echo done > "$dir/emitted"
+          while [ ! -e "$dir/end" ]; do sleep 0.02; done
+          result "many";;
         *) result "echo: $prompt";;
       esac;;
     *'"behavior":"allow"'*) echo done >> "$dir/done"; result "accepted";;
@@ -78,7 +88,12 @@ impl Fake {
     }
 
     pub fn let_go(&self) {
-        std::fs::write(self.folder.join("go"), "").expect("a file");
+        self.touch("go");
+    }
+
+    /// Makes a file that the fake waits for.
+    pub fn touch(&self, name: &str) {
+        std::fs::write(self.folder.join(name), "").expect("a file");
     }
 }
 
