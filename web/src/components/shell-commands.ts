@@ -70,6 +70,11 @@ export async function showTaste(): Promise<void> {
   await dialogs.show(Taste as never, { title: 'Appearance and keys' });
 }
 
+export async function showTelegram(): Promise<void> {
+  const { default: Telegram } = await import('./Telegram.svelte');
+  await dialogs.show(Telegram as never, { title: 'Decide from Telegram' });
+}
+
 /** Everything that has no place in the bar of a phone. */
 export async function showMore(): Promise<void> {
   const { default: More } = await import('./More.svelte');
@@ -105,6 +110,7 @@ export function shellCommands(): Command[] {
     { id: 'theme.dark', title: 'Dark', group: 'Appearance', words: 'theme', run: () => look.set({ theme: 'dark' }) },
     { id: 'theme.system', title: 'Light or dark as the system', group: 'Appearance', words: 'theme', run: () => look.set({ theme: 'system' }) },
     { id: 'taste', title: 'Appearance and keys…', group: 'Appearance', words: 'settings density contrast', run: () => void showTaste() },
+    { id: 'telegram', title: 'Decide from Telegram…', group: 'Do', words: 'link phone bot', run: () => void showTelegram() },
     { id: 'help', title: 'Keys', group: 'Help', keys: ['?'], words: 'shortcuts keyboard', run: () => void showHelp() },
     { id: 'signout', title: 'Sign out', group: 'Do', words: 'logout', run: () => void hub.signOut() },
   ];

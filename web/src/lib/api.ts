@@ -331,6 +331,24 @@ export const hosting = {
   remove: (name: string) => del(`hosting/${id(name)}`),
 };
 
+export interface TelegramLink {
+  linked: boolean;
+  name: string | null;
+  linked_at: number | null;
+}
+
+export interface TelegramCode {
+  /** What to send to the bot. */
+  command: string;
+  expires_at: number;
+}
+
+export const telegram = {
+  link: () => get<TelegramLink>('telegram/link'),
+  begin: () => post<TelegramCode>('telegram/link'),
+  end: () => del('telegram/link'),
+};
+
 export const admin = {
   stats: () => get<Json>('admin/stats'),
   backup: () => post<{ file: string; size: number; created_at: number }>('admin/backup'),

@@ -169,6 +169,15 @@ describe('rows', () => {
     expect(maker.rows(data, hub.channel, hub.messages, { now: 0 })[1]).not.toBe(before[1]);
   });
 
+  it('a message that was fetched before its sending was answered is shown once', () => {
+    const { hub, data, maker } = setUp();
+    hub.send(null, 'mem_1');
+    const stored = { ...hub.messages[0]!, metadata: { client_id: 'k1' } };
+    const item = { key: 'k1', member: 'mem_1', channel: hub.channel, body: { content: 'x' }, created_at: 1, state: 'sending' as const };
+    const rows = maker.rows(data, hub.channel, [stored], { pending: [item], now: 0 });
+    expect(rows.map((it) => it.kind)).toEqual(['day', 'message']);
+  });
+
   it('a message takes the place of its echo', () => {
     const { hub, data, maker } = setUp();
     const item = { key: 'k1', member: 'mem_1', channel: hub.channel, body: { content: 'x' }, created_at: 1, state: 'sending' as const };

@@ -167,7 +167,7 @@ step('a wrong password is told, and too many are locked with a time', async () =
   await guest.audit('signing in');
   for (let attempt = 0; attempt < 5; attempt += 1) {
     await guest.signIn('ann', `wrong ${attempt}`);
-    await guest.page.getByRole('alert').waitFor();
+    await guest.page.locator('#signin-error').waitFor();
     await until(() => guest.button('Sign in').isEnabled(), 'the answer');
   }
   await guest.signIn('ann', 'wrong again');

@@ -54,6 +54,8 @@ export class RowMaker {
     const made = new Map<string, Row>();
     const rows: Row[] = [];
     const put = (row: Row): void => {
+      // What was fetched may hold a message whose sending has not been answered yet: it is shown once.
+      if (made.has(row.key)) return;
       const kept = this.last.get(row.key);
       const same = kept && isSame(kept, row) ? kept : row;
       made.set(row.key, same);
