@@ -81,6 +81,36 @@ step('no request goes to another host', async () => {
   assert.deepEqual(foreign, []);
 });
 
+step('what was sent is stored, its answer is late, and the page is loaded again: it is shown once', async () => {
+  // Without a socket nothing but the answer tells that it was stored.
+  const page = await browser.open(hub, { as: owner });
+  await page.page.addInitScript(() => {
+    delete window.SharedWorker;
+    window.WebSocket = class {
+      send() {}
+      close() {}
+    };
+  });
+  let letGo;
+  const held = new Promise((done) => (letGo = done));
+  await page.page.route('**/messages', async (route) => {
+    const response = await route.fetch();
+    await held;
+    // Whoever asked may be gone.
+    await route.fulfill({ response }).catch(() => {});
+  });
+  await page.channel(owner.general);
+  await page.write('answered late');
+  await until(async () => (await texts()).includes('answered late'), 'the hub has it');
+  await page.page.reload();
+  await page.message('answered late').waitFor();
+  assert.equal(await page.log.getByText('answered late').count(), 1);
+  letGo();
+  await page.page.unrouteAll({ behavior: 'wait' });
+  assert.equal((await texts()).filter((it) => it === 'answered late').length, 1);
+  await page.close();
+});
+
 /** In the hub and on the page: each of them once, in the order in which they were typed. */
 async function arrived(page, typed, meanwhile) {
   await page.message(meanwhile).waitFor();
