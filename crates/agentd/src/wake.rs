@@ -119,19 +119,70 @@ fn one(message: &Value) -> Option<Said> {
 
 #[cfg(test)]
 pub mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::wire::Frame;
+    use crate::{command, prompt};
+
+    const PLACES: [&str; 9] = [
+        "",
+        "/context",
+        "/context/channel",
+        "/context/recent_messages",
+        "/context/recent_messages/1",
+        "/context/recent_messages/1/content",
+        "/context/delivery",
+        "/context/delivery/message_ids",
+        "/context/session",
+    ];
 
     pub fn wake(text: &str) -> Wake {
-        Wake::read(&json!({"reason": "mention", "agent_id": "mem_9", "agent_name": "claude", "context": {
+        Wake::read(&example(text)).unwrap()
+    }
+
+    fn example(text: &str) -> Value {
+        json!({"reason": "mention", "agent_id": "mem_9", "agent_name": "claude", "context": {
             "channel": {"id": "ch_1", "name": "general"},
             "recent_messages": [
                 {"id": "msg_1", "sender_id": "mem_1", "sender_name": "ann", "content": "hello", "created_at": 1},
                 {"id": "msg_2", "sender_id": "mem_2", "sender_name": "bob", "content": text, "created_at": 2}],
             "delivery": {"id": "dlv_1", "message_ids": ["msg_2"], "root_id": "msg_2", "depth": 0},
-            "session": {"engine": "codex", "resume": "t1"}}}))
-        .unwrap()
+            "session": {"engine": "codex", "resume": "t1"}}})
+    }
+
+    fn junk() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from)
+        ];
+        leaf.prop_recursive(2, 8, 3, |inner| {
+            let list = prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from);
+            let map = prop::collection::hash_map(".{0,6}", inner, 0..3).prop_map(|map| Value::from_iter(map));
+            prop_oneof![list, map]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_read_or_refused(line in ".{0,200}", value in junk()) {
+            let _ = Frame::parse(&line);
+            let _ = Frame::parse(&value.to_string());
+        }
+
+        #[test]
+        fn a_wake_with_something_else_in_any_place_is_read_or_refused(place in 0..PLACES.len(), value in junk()) {
+            let mut data = example("@claude /model `x`");
+            *data.pointer_mut(PLACES[place]).expect("a place") = value;
+            if let Some(wake) = Wake::read(&data) {
+                let words = prompt::words(&wake);
+                let _ = command::parse(&words);
+                prop_assert!(wake.messages.iter().all(|said| wake.message_ids.contains(&said.id)));
+            }
+        }
     }
 
     #[test]
