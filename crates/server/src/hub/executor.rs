@@ -29,9 +29,11 @@ const IDLE_AFTER: Duration = Duration::from_millis(300);
 /// What is to happen at its time happens then; when it could not be stored it is tried again at this pace.
 const TIME_PAUSE: Duration = Duration::from_secs(1);
 const CATCH_UP_ROWS: usize = 500;
-/// When it is never quiet, put-off work is done all the same once this much has gathered, but no faster than this.
+/// When it is never quiet, put-off work is done all the same once this much has gathered: in smaller pieces, and only after
+/// the hub has slept this many times as long as the last piece took. Where all are waiting for it, nobody waits for that too.
 const CATCH_UP_AT: usize = 200_000;
-const CATCH_UP_PAUSE: Duration = Duration::from_millis(200);
+const CATCH_UP_ROWS_BETWEEN: usize = 100;
+const SLEEP_PER_PIECE: u32 = 16;
 
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
@@ -51,7 +53,9 @@ pub struct Executor {
     time_failed_at: Option<Instant>,
     /// Changes whose indexing was put off.
     put_off: usize,
-    caught_up_at: Instant,
+    /// How long the last piece of it took, and how long the hub has slept since.
+    piece_took: Duration,
+    slept: Duration,
     /// Who waits for the search index to be current.
     searchers: Vec<Respond>,
     watchers: Vec<Watcher>,
@@ -91,7 +95,8 @@ impl Executor {
             time_failed_at: None,
             // There may be messages from before the start that the index has not seen.
             put_off: 1,
-            caught_up_at: now,
+            piece_took: Duration::ZERO,
+            slept: Duration::ZERO,
             searchers: Vec::new(),
             watchers: Vec::new(),
             stopping: false,
@@ -102,10 +107,12 @@ impl Executor {
     pub fn run(mut self) {
         let mut jobs = Vec::new();
         while !self.stopping {
+            let done = Instant::now();
             if let Some(patience) = self.pace.patience() {
                 self.mailbox.gather(patience);
             }
             self.mailbox.take(&mut jobs, self.next_chore());
+            self.slept += done.elapsed();
             if !jobs.is_empty() {
                 self.work_off(&mut jobs);
             }
@@ -375,8 +382,8 @@ impl Executor {
             let work = Work::LetTimePass;
             self.mailbox.put(Job { actor: Actor::hub(Door::Rest), work, respond: Respond::Nobody });
         }
-        if self.catch_up_is_due() {
-            self.catch_up_a_little();
+        if let Some(rows) = self.rows_to_catch_up() {
+            self.catch_up_a_little(rows);
         }
     }
 
@@ -384,13 +391,17 @@ impl Executor {
         self.state.read().streams().len() > 0
     }
 
-    fn catch_up_is_due(&self) -> bool {
+    /// How much of what was put off is done now.
+    fn rows_to_catch_up(&self) -> Option<usize> {
         if !self.searchers.is_empty() {
-            return true;
+            return Some(CATCH_UP_ROWS);
         }
-        let idle = self.mailbox.is_empty() && self.pace.is_quiet(Instant::now(), IDLE_AFTER);
-        let much = self.put_off >= CATCH_UP_AT && self.caught_up_at.elapsed() >= CATCH_UP_PAUSE;
-        self.put_off > 0 && (idle || much)
+        if self.put_off == 0 || !self.mailbox.is_empty() {
+            return None;
+        }
+        let idle = self.pace.is_quiet(Instant::now(), IDLE_AFTER);
+        let much = self.put_off >= CATCH_UP_AT && self.slept >= self.piece_took * SLEEP_PER_PIECE;
+        idle.then_some(CATCH_UP_ROWS).or(much.then_some(CATCH_UP_ROWS_BETWEEN))
     }
 
     fn tell_presence_if_due(&mut self, state: &State, now: Millis) {
@@ -401,11 +412,13 @@ impl Executor {
     }
 
     /// A piece at a time, so that nobody who speaks waits for somebody who searches.
-    fn catch_up_a_little(&mut self) {
-        self.caught_up_at = Instant::now();
-        let answer = match self.store.catch_up(CATCH_UP_ROWS) {
+    fn catch_up_a_little(&mut self, rows: usize) {
+        let began = Instant::now();
+        let caught_up = self.store.catch_up(rows);
+        (self.piece_took, self.slept) = (began.elapsed(), Duration::ZERO);
+        let answer = match caught_up {
             Ok(true) => {
-                self.put_off = self.put_off.saturating_sub(CATCH_UP_ROWS).max(1);
+                self.put_off = self.put_off.saturating_sub(rows).max(1);
                 return;
             }
             Ok(false) => Ok(Reply::Done),
