@@ -161,7 +161,7 @@ pub mod tests {
         ];
         leaf.prop_recursive(2, 8, 3, |inner| {
             let list = prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from);
-            let map = prop::collection::hash_map(".{0,6}", inner, 0..3).prop_map(|map| Value::from_iter(map));
+            let map = prop::collection::hash_map(".{0,6}", inner, 0..3).prop_map(Value::from_iter);
             prop_oneof![list, map]
         })
     }
