@@ -17,6 +17,10 @@ pub(crate) struct Open {
     ask: Ask,
     /// What the hub calls it, once it has it.
     approval: Option<String>,
+    /// The hub is being asked. One question at a time: a second one behind the decision would be a new question.
+    asking: bool,
+    /// Something happened meanwhile that makes it worth asking once more, if the answer is that people still think.
+    again: bool,
 }
 
 impl Daemon {
@@ -28,16 +32,21 @@ impl Daemon {
             Ruling::Deny(note) => self.answer(ticket, ask.id, Answer::Deny { note, stop: false }),
             Ruling::AskPeople => {
                 let id = ask.id.clone();
-                live.asks.insert(id.clone(), Open { ask, approval: None });
+                live.asks.insert(id.clone(), Open { ask, approval: None, asking: false, again: false });
                 self.ask_people(ticket, &id);
             }
         }
     }
 
     /// Puts a question to people; the hub's answer comes as an event.
-    fn ask_people(&self, ticket: Ticket, id: &str) {
-        let Some(live) = self.live.get(&ticket) else { return };
-        let (Some(open), Some(run)) = (live.asks.get(id), &live.run) else { return };
+    fn ask_people(&mut self, ticket: Ticket, id: &str) {
+        let Some(live) = self.live.get_mut(&ticket) else { return };
+        let (Some(open), Some(run)) = (live.asks.get_mut(id), &live.run) else { return };
+        if open.asking {
+            open.again = true;
+            return;
+        }
+        (open.asking, open.again) = (true, false);
         let payload = json!({
             "engine": live.engine,
             "kind": open.ask.kind,
@@ -65,15 +74,23 @@ impl Daemon {
 
     pub(super) async fn ask_answered(&mut self, ticket: Ticket, id: &str, answer: Result<Value, CallError>) {
         let Some(open) = self.live.get_mut(&ticket).and_then(|live| live.asks.get_mut(id)) else { return };
+        open.asking = false;
+        let again = open.again;
         match answer {
             // Asked again with the next connection.
-            Err(CallError::Lost) => {}
+            Err(CallError::Lost) if !again => {}
+            Err(CallError::Lost) => self.ask_people(ticket, id),
             Err(CallError::Refused { text, .. }) => {
                 let note = format!("nobody could be asked: {text}");
                 self.decided(ticket, id, Answer::Deny { note, stop: false });
             }
             Ok(said) => match text(&said, "status") {
-                Some("pending") | None => open.approval = owned(&said, "id"),
+                Some("pending") | None => {
+                    open.approval = owned(&said, "id");
+                    if again {
+                        self.ask_people(ticket, id);
+                    }
+                }
                 Some(status) => {
                     let answer = answer_of(&open.ask, status == "approved", text(&said, "review_note"));
                     self.decided(ticket, id, answer);
@@ -90,15 +107,22 @@ impl Daemon {
             let (id, _) = live.asks.iter().find(|(_, open)| waiting(open))?;
             Some((*ticket, id.clone()))
         });
-        if let Some((ticket, id)) = found {
-            self.ask_people(ticket, &id);
+        match found {
+            Some((ticket, id)) => self.ask_people(ticket, &id),
+            // It may be the decision of a question whose receipt is still on its way.
+            None => self.being_asked().for_each(|open| open.again = true),
         }
     }
 
+    fn being_asked(&mut self) -> impl Iterator<Item = &mut Open> {
+        self.live.values_mut().flat_map(|live| live.asks.values_mut()).filter(|open| open.asking)
+    }
+
     /// After a reconnect: what was decided meanwhile is learned, what the hub did not get is asked.
-    pub(super) fn ask_again(&self) {
-        for (ticket, live) in &self.live {
-            live.asks.keys().for_each(|id| self.ask_people(*ticket, id));
+    pub(super) fn ask_again(&mut self) {
+        let asks = self.live.iter().flat_map(|(ticket, live)| live.asks.keys().map(|id| (*ticket, id.clone())));
+        for (ticket, id) in asks.collect::<Vec<_>>() {
+            self.ask_people(ticket, &id);
         }
     }
 
