@@ -94,19 +94,23 @@ impl Keys {
 
     pub fn message(&self, connection: &Connection, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>> {
         const ONE: &str = select_messages!("FROM live m WHERE m.n = ?1 AND m.sender = ?2 AND m.key = ?3");
-        const FILED: &str = select_messages!(
-            "FROM keys k JOIN live m ON m.n = k.n WHERE k.hash = ?1 AND m.sender = ?2 AND m.key = ?3 LIMIT 1"
-        );
+        // Nearly every key is new, so the look into the table is kept to that one table.
+        const FILED: &str = "SELECT n FROM keys WHERE hash = ?1";
         let hash = hash(sender, key);
-        for number in self.in_memory(hash) {
+        let mut numbers: Vec<i64> = self.in_memory(hash).collect();
+        let mut filed = connection.prepare_cached(FILED)?;
+        let mut filed = filed.query([hash])?;
+        while let Some(row) = filed.next()? {
+            numbers.push(row.get(0)?);
+        }
+        for number in numbers {
             let parameters = params![number, blob(sender.0), key];
             let message = connection.prepare_cached(ONE)?.query_row(parameters, rows::message).optional()?;
             if message.is_some() {
                 return Ok(message);
             }
         }
-        let parameters = params![hash, blob(sender.0), key];
-        connection.prepare_cached(FILED)?.query_row(parameters, rows::message).optional()
+        Ok(None)
     }
 
     fn in_memory(&self, hash: i64) -> impl Iterator<Item = i64> {

@@ -36,10 +36,11 @@ pub(crate) const DATABASE: &str = "hub.db";
 pub(crate) const LOCK: &str = "hub.lock";
 
 /// Kibibytes of pages; a hub that idles should weigh little, and the operating system caches the file anyway.
-const WRITER_CACHE: i64 = 4000;
+const WRITER_CACHE: i64 = 8000;
 const READER_CACHE: i64 = 1000;
-/// Pages in the log before a commit moves them into the database: more makes for rarer, longer pauses and a larger log.
-const LOG_PAGES: i64 = 4000;
+/// Pages in the log before a commit moves them into the database, while everybody waits: more makes for rarer, longer
+/// pauses, a larger log, and more to read at the start after a crash.
+const LOG_PAGES: i64 = 12_000;
 /// Statements kept ready: the fixed ones and the usual shapes of filters.
 const STATEMENTS: usize = 64;
 

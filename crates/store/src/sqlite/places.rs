@@ -65,7 +65,8 @@ impl Places {
     }
 
     pub fn file(&mut self, connection: &Connection, newest: i64) -> rusqlite::Result<()> {
-        const FILE: &str = "INSERT INTO positions (channel, seq, n) \
+        // OR FAIL: when this fails the whole transaction is undone, so SQLite need not copy pages to undo the statement alone.
+        const FILE: &str = "INSERT OR FAIL INTO positions (channel, seq, n) \
             SELECT channel, seq, n FROM messages WHERE n > (SELECT value FROM meta WHERE name = 'placed') \
             ORDER BY channel, seq";
         const MARK: &str = "UPDATE meta SET value = ?1 WHERE name = 'placed'";
