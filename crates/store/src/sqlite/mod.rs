@@ -41,6 +41,8 @@ const READER_CACHE: i64 = 1000;
 /// Pages in the log before a commit moves them into the database, while everybody waits: more makes for rarer, longer
 /// pauses, a larger log, and more to read at the start after a crash.
 const LOG_PAGES: i64 = 12_000;
+/// Pages in the log before they are moved while nobody waits.
+const IDLE_LOG_PAGES: i64 = 1000;
 /// Statements kept ready: the fixed ones and the usual shapes of filters.
 const STATEMENTS: usize = 64;
 
@@ -192,7 +194,7 @@ impl Sqlite {
         const LENGTH: &str = "PRAGMA wal_checkpoint(NOOP)";
         const SHORTEN: &str = "PRAGMA wal_checkpoint(PASSIVE)";
         let waiting = |row: &rusqlite::Row<'_>| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?);
-        if self.connection.query_row(LENGTH, [], waiting)? > LOG_PAGES / 4 {
+        if self.connection.query_row(LENGTH, [], waiting)? > IDLE_LOG_PAGES {
             self.connection.query_row(SHORTEN, [], |_| Ok(()))?;
         }
         Ok(())
