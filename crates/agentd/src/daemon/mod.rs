@@ -34,6 +34,8 @@ mod recent;
 mod registering;
 mod runs;
 mod status;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod wakes;
 
@@ -221,43 +223,10 @@ pub async fn run(
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(Handle),
 ) -> Result<(), DaemonError> {
-    let folder = settings.data_dir.clone();
-    let journal = Journal::open(&folder)?;
-    let finished: HashSet<String> = journal.finished().await?.into_iter().collect();
     let (events_in, mut events) = mpsc::unbounded_channel();
     let (heard_in, mut heard) = mpsc::channel(64);
-    let client = client(&settings);
-    let rest = Rest::new(client.clone(), &settings.server, Arc::clone(&settings.key));
-    let programs = Programs::open(&settings, client.clone()).await?;
-    let link = Link::start(client, settings.server.clone(), Arc::clone(&settings.key), heard_in);
-    let modes = Arc::new(Modes::look(&engines::ALL, &runner));
-    let desk = Desk::new(Board(events_in.clone()), runner, MOST_RUNS, CALM);
-    let (status, status_out) = watch::channel(Status::default());
-    ready(Handle { events: events_in.clone(), status: status_out });
-    let mut daemon = Daemon {
-        wanted: settings.agents.clone(),
-        settings,
-        link,
-        rest,
-        journal,
-        desk,
-        modes,
-        programs,
-        agents: HashMap::new(),
-        identity: None,
-        login: 0,
-        registering: false,
-        register_again: false,
-        early: Vec::new(),
-        live: BTreeMap::new(),
-        taken: HashMap::new(),
-        finished,
-        sent_before: HashMap::new(),
-        next: 0,
-        events: events_in,
-        status,
-        stopping: false,
-    };
+    let mut daemon = Daemon::open(settings, runner, events_in, heard_in).await?;
+    ready(Handle { events: daemon.events.clone(), status: daemon.status.subscribe() });
     let ended = daemon.serve(&mut events, &mut heard, stop).await;
     daemon.stop(&mut events).await;
     ended
@@ -275,6 +244,41 @@ fn client(settings: &Settings) -> Client {
 }
 
 impl Daemon {
+    async fn open(
+        settings: Settings,
+        runner: Runner,
+        events: mpsc::UnboundedSender<Event>,
+        heard: mpsc::Sender<Heard>,
+    ) -> Result<Self, DaemonError> {
+        let journal = Journal::open(&settings.data_dir)?;
+        let client = client(&settings);
+        let key = || Arc::clone(&settings.key);
+        Ok(Self {
+            finished: journal.finished().await?.into_iter().collect(),
+            journal,
+            rest: Rest::new(client.clone(), &settings.server, key()),
+            programs: Programs::open(&settings, client.clone()).await?,
+            link: Link::start(client, settings.server.clone(), key(), heard),
+            modes: Arc::new(Modes::look(&engines::ALL, &runner)),
+            desk: Desk::new(Board(events.clone()), runner, MOST_RUNS, CALM),
+            wanted: settings.agents.clone(),
+            settings,
+            agents: HashMap::new(),
+            identity: None,
+            login: 0,
+            registering: false,
+            register_again: false,
+            early: Vec::new(),
+            live: BTreeMap::new(),
+            taken: HashMap::new(),
+            sent_before: HashMap::new(),
+            next: 0,
+            events,
+            status: watch::Sender::new(Status::default()),
+            stopping: false,
+        })
+    }
+
     async fn serve(
         &mut self,
         events: &mut mpsc::UnboundedReceiver<Event>,

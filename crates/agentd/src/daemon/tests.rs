@@ -1,0 +1,158 @@
+//! Events in an order that a hub and an engine seldom bring about, handled one by one.
+
+use std::sync::Arc;
+
+use folkmoot_engines::engines;
+use folkmoot_engines::event::{Ask, AskKind};
+use folkmoot_engines::locks::Locks;
+use folkmoot_engines::run::Runner;
+use reqwest::Url;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+use super::{Daemon, Event, Hosted, Live, RunPlace, Ticket};
+use crate::settings::{EngineAgent, Policy, Settings};
+use crate::wake::Wake;
+use crate::wake::tests::wake;
+
+const TICKET: Ticket = Ticket(0);
+
+/// A daemon with one run, without its hub: each request to that fails at once and comes back as an event.
+struct Alone {
+    daemon: Daemon,
+    events: mpsc::UnboundedReceiver<Event>,
+    _folder: TempDir,
+}
+
+impl Alone {
+    async fn with_a_run() -> Self {
+        let folder = TempDir::new().unwrap();
+        let settings = Settings {
+            server: Url::parse("ws://127.0.0.1:1/ws").unwrap(),
+            key: Arc::new(|| "key".to_owned()),
+            data_dir: folder.path().to_owned(),
+            socket: None,
+            machine: "here".to_owned(),
+            agents: Vec::new(),
+        };
+        let runner = Runner::new(Default::default(), Locks::default(), engines::codecs());
+        let (events_in, events) = mpsc::unbounded_channel();
+        let mut daemon = Daemon::open(settings, runner, events_in, mpsc::channel(1).0).await.unwrap();
+        let mut live = Live::new(agent(folder.path()), wake("@claude fix it"), "claude".to_owned(), None);
+        live.run = Some(RunPlace { id: "run_1".into(), channel: "ch_1".into(), thread: Some("msg_2".into()) });
+        live.submitted = true;
+        daemon.live.insert(TICKET, live);
+        daemon.next = 1;
+        Self { daemon, events, _folder: folder }
+    }
+
+    /// More words for the thread of the run.
+    fn add(&mut self) -> Wake {
+        let more = Wake { delivery: "dlv_2".to_owned(), ..wake("@claude and the tests") };
+        let agent = self.daemon.live[&TICKET].agent.clone();
+        self.daemon.want(agent, more.clone());
+        more
+    }
+
+    /// What the hub is owed, by kind and delivery.
+    async fn owed(&self) -> Vec<(String, Option<String>)> {
+        self.daemon.journal.owed().await.unwrap().into_iter().map(|owed| (owed.kind, owed.delivery)).collect()
+    }
+
+    /// The hub is asked for an approval; the question that it was.
+    async fn asks_the_hub(&mut self) -> String {
+        loop {
+            if let Event::Asked { ask, .. } = self.events.recv().await.unwrap() {
+                return ask;
+            }
+        }
+    }
+
+    async fn hub_says(&mut self, ask: &str, answer: Value) {
+        self.daemon.handle(Event::Asked { ticket: TICKET, ask: ask.to_owned(), answer: Ok(answer) }).await;
+    }
+
+    fn is_asking(&mut self) -> bool {
+        std::iter::from_fn(|| self.events.try_recv().ok()).any(|event| matches!(event, Event::Asked { .. }))
+    }
+}
+
+fn agent(folder: &std::path::Path) -> Hosted {
+    let spec = EngineAgent {
+        engine: "claude".to_owned(),
+        model: None,
+        folder: folder.to_owned(),
+        project: None,
+        system_prompt: String::new(),
+        capabilities: Vec::new(),
+        policy: Policy::Ask,
+        deny: Vec::new(),
+        worktrees: None,
+    };
+    Hosted { id: "mem_9".to_owned(), name: "claude".to_owned(), spec: Arc::new(spec) }
+}
+
+fn permission() -> Ask {
+    let detail = json!({"command": "make"}).as_object().unwrap().clone();
+    Ask {
+        id: "ask_1".into(),
+        kind: AskKind::Permission,
+        title: "make".into(),
+        detail,
+        options: vec![],
+        withdrawn: false,
+    }
+}
+
+#[tokio::test]
+async fn words_that_an_engine_takes_with_its_answer_are_not_asked_again() {
+    let mut alone = Alone::with_a_run().await;
+    let more = alone.add();
+    alone.daemon.over(TICKET, "completed", None).await;
+    assert!(alone.daemon.live.contains_key(&TICKET), "over before it is known whether the words were taken");
+    alone.daemon.handle(Event::Steered(TICKET, Box::new(more), true)).await;
+    assert!(alone.daemon.live.is_empty(), "the words have a run of their own as well");
+    let ends = [("wake.join".to_owned(), None), ("run.complete".to_owned(), Some("dlv_1".to_owned()))];
+    assert_eq!(alone.owed().await, ends);
+    assert!(alone.daemon.finished.contains("dlv_2"));
+}
+
+#[tokio::test]
+async fn words_that_come_too_late_for_an_engine_get_a_run_of_their_own() {
+    let mut alone = Alone::with_a_run().await;
+    let more = alone.add();
+    alone.daemon.over(TICKET, "completed", None).await;
+    alone.daemon.handle(Event::Steered(TICKET, Box::new(more), false)).await;
+    let deliveries: Vec<_> = alone.daemon.live.values().map(|live| live.wake.delivery.as_str()).collect();
+    assert_eq!(deliveries, ["dlv_2"]);
+    assert_eq!(alone.owed().await, [("run.complete".to_owned(), Some("dlv_1".to_owned()))]);
+}
+
+#[tokio::test]
+async fn a_decision_that_is_told_twice_is_taken_up_once() {
+    let mut alone = Alone::with_a_run().await;
+    alone.daemon.asked(TICKET, permission()).await;
+    let ask = alone.asks_the_hub().await;
+    alone.hub_says(&ask, json!({"id": "apr_1", "status": "pending"})).await;
+    for status in ["approved", "used"] {
+        alone.daemon.approval_decided(&json!({"id": "apr_1", "status": status}));
+    }
+    let ask = alone.asks_the_hub().await;
+    assert!(!alone.is_asking(), "a question behind the decision would be a new one");
+    alone.hub_says(&ask, json!({"id": "apr_1", "status": "approved"})).await;
+    assert!(alone.daemon.live[&TICKET].asks.is_empty());
+    assert!(!alone.is_asking());
+}
+
+#[tokio::test]
+async fn a_decision_that_is_told_before_the_receipt_of_its_question_is_asked_for() {
+    let mut alone = Alone::with_a_run().await;
+    alone.daemon.asked(TICKET, permission()).await;
+    let ask = alone.asks_the_hub().await;
+    alone.daemon.approval_decided(&json!({"id": "apr_1", "status": "denied"}));
+    alone.hub_says(&ask, json!({"id": "apr_1", "status": "pending"})).await;
+    let ask = alone.asks_the_hub().await;
+    alone.hub_says(&ask, json!({"id": "apr_1", "status": "rejected", "review_note": "no"})).await;
+    assert!(alone.daemon.live[&TICKET].asks.is_empty());
+}
