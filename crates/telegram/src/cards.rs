@@ -7,61 +7,24 @@ use serde_json::{Map, Value};
 use crate::api::{Button, Keyboard};
 use crate::bridge::Spot;
 use crate::journal::{Card, CardId, Content, JournalError, Kind, NewCard, Rows};
+use crate::press::{Asker, Choice, Press};
 use crate::text::{self, Message, Overflow, Rendered};
 
 /// The most options that get a button each.
 pub const MOST_OPTIONS: usize = 8;
 
-/// What a button of a card says to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Press {
-    Allow(CardId),
-    Deny(CardId),
-    Option(CardId, usize),
-}
-
-impl Press {
-    pub fn data(self) -> String {
-        match self {
-            Self::Allow(CardId(id)) => format!("allow:{id}"),
-            Self::Deny(CardId(id)) => format!("deny:{id}"),
-            Self::Option(CardId(id), number) => format!("option:{id}:{number}"),
+/// What a button tells the engine, and the word for people.
+pub fn answer(ask: &Ask, choice: Choice) -> Option<(Answer, String)> {
+    Some(match choice {
+        Choice::Once => (Answer::Allow { input: None }, "allowed once".to_owned()),
+        // The bridge asks every time.
+        Choice::Run => return None,
+        Choice::Deny => (Answer::Deny { note: String::new(), stop: false }, "denied".to_owned()),
+        Choice::Option(number) => {
+            let option = ask.options.get(number)?.clone();
+            (Answer::Reply { answers: vec![option.clone()] }, format!("answered: {option}"))
         }
-    }
-
-    pub fn of(data: &str) -> Option<Self> {
-        let mut parts = data.split(':');
-        let word = parts.next()?;
-        let id = CardId(parts.next()?.parse().ok()?);
-        let number = parts.next();
-        if parts.next().is_some() {
-            return None;
-        }
-        match (word, number) {
-            ("allow", None) => Some(Self::Allow(id)),
-            ("deny", None) => Some(Self::Deny(id)),
-            ("option", Some(number)) => Some(Self::Option(id, number.parse().ok()?)),
-            _ => None,
-        }
-    }
-
-    pub fn card(self) -> CardId {
-        match self {
-            Self::Allow(id) | Self::Deny(id) | Self::Option(id, _) => id,
-        }
-    }
-
-    /// What the engine is told, and the word for people.
-    pub fn answer(self, ask: &Ask) -> Option<(Answer, String)> {
-        Some(match self {
-            Self::Allow(_) => (Answer::Allow { input: None }, "allowed once".to_owned()),
-            Self::Deny(_) => (Answer::Deny { note: String::new(), stop: false }, "denied".to_owned()),
-            Self::Option(_, number) => {
-                let option = ask.options.get(number)?.clone();
-                (Answer::Reply { answers: vec![option.clone()] }, format!("answered: {option}"))
-            }
-        })
-    }
+    })
 }
 
 /// What a reply to the card means: the answer to a question, or what to do instead.
@@ -98,13 +61,14 @@ impl Question {
 
     pub fn keyboard(&self, id: CardId) -> Keyboard {
         let ask = &self.ask;
-        let deny = || Button::new("Deny", Press::Deny(id).data());
+        let data = |choice| Press { asker: Asker::Engine, card: id, choice }.data();
+        let deny = || Button::new("Deny", data(Choice::Deny));
         let options = ask.options.iter().take(MOST_OPTIONS).enumerate();
-        let options = options.map(|(number, word)| vec![Button::new(word.clone(), Press::Option(id, number).data())]);
+        let options = options.map(|(number, word)| vec![Button::new(word.clone(), data(Choice::Option(number)))]);
         let rows = match ask.kind {
             AskKind::Question => options.chain([vec![deny()]]).collect(),
             AskKind::Permission | AskKind::Plan => {
-                vec![vec![Button::new("Allow once", Press::Allow(id).data()), deny()]]
+                vec![vec![Button::new("Allow once", data(Choice::Once)), deny()]]
             }
         };
         Keyboard { inline_keyboard: rows }
@@ -265,7 +229,7 @@ mod tests {
         let buttons: Vec<&str> = keyboard.inline_keyboard[0].iter().map(|button| button.text.as_str()).collect();
         assert_eq!(buttons, ["Allow once", "Deny"]);
         for button in &keyboard.inline_keyboard[0] {
-            assert_eq!(Press::of(&button.callback_data).unwrap().card(), CardId(7));
+            assert_eq!(Press::of(&button.callback_data).unwrap().card, CardId(7));
         }
     }
 
@@ -275,24 +239,14 @@ mod tests {
         let keyboard = question.keyboard(CardId(1));
         let question = question.ask;
         let press = Press::of(&keyboard.inline_keyboard[1][0].callback_data).unwrap();
-        assert_eq!(press.answer(&question).unwrap().0, Answer::Reply { answers: vec!["blue".into()] });
+        assert_eq!(answer(&question, press.choice).unwrap().0, Answer::Reply { answers: vec!["blue".into()] });
         assert_eq!(note(&question, "green").0, Answer::Reply { answers: vec!["green".into()] });
-        assert!(Press::Option(CardId(1), 9).answer(&question).is_none());
+        assert!(answer(&question, Choice::Option(9)).is_none());
     }
 
     #[test]
     fn a_reply_to_a_permission_is_the_note_to_the_engine() {
         let (answer, _) = note(&question(AskKind::Permission, json!({}), &[]).ask, "use trash instead");
         assert_eq!(answer, Answer::Deny { note: "use trash instead".into(), stop: false });
-    }
-
-    #[test]
-    fn presses_survive_their_data_and_rubbish_is_none() {
-        for press in [Press::Allow(CardId(1)), Press::Deny(CardId(2)), Press::Option(CardId(3), 4)] {
-            assert_eq!(Press::of(&press.data()), Some(press));
-        }
-        for data in ["", "allow", "allow:x", "allow:1:2", "option:1", "option:1:2:3", "cancel"] {
-            assert_eq!(Press::of(data), None, "{data}");
-        }
     }
 }

@@ -23,6 +23,7 @@ pub mod worktree;
 mod cards;
 mod files;
 mod plan;
+mod press;
 mod questions;
 mod show;
 mod usage;

@@ -7,44 +7,8 @@ use crate::api::{Button, Keyboard, UserId};
 use crate::cards::{MOST_OPTIONS, exact, fenced, plain};
 use crate::hub::{Decision, Question};
 use crate::journal::{Card, CardId};
+use crate::press::{Asker, Choice, Press};
 use crate::text::{self, Message, Overflow, Rendered};
-
-/// What a button of such a card says to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Press {
-    Once(CardId),
-    Run(CardId),
-    Deny(CardId),
-    Option(CardId, usize),
-}
-
-impl Press {
-    pub fn data(self) -> String {
-        match self {
-            Self::Once(CardId(id)) => format!("hub:{id}:once"),
-            Self::Run(CardId(id)) => format!("hub:{id}:run"),
-            Self::Deny(CardId(id)) => format!("hub:{id}:deny"),
-            Self::Option(CardId(id), number) => format!("hub:{id}:{number}"),
-        }
-    }
-
-    pub fn of(data: &str) -> Option<Self> {
-        let (id, word) = data.strip_prefix("hub:")?.split_once(':')?;
-        let id = CardId(id.parse().ok()?);
-        Some(match word {
-            "once" => Self::Once(id),
-            "run" => Self::Run(id),
-            "deny" => Self::Deny(id),
-            number => Self::Option(id, number.parse().ok()?),
-        })
-    }
-
-    pub fn card(self) -> CardId {
-        match self {
-            Self::Once(id) | Self::Run(id) | Self::Deny(id) | Self::Option(id, _) => id,
-        }
-    }
-}
 
 /// A question as it is kept with its card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,35 +43,37 @@ impl Sheet {
     }
 
     pub fn keyboard(&self, id: CardId) -> Keyboard {
-        let button = |label: &str, press: Press| Button::new(label.to_owned(), press.data());
+        let button = |label: &str, choice: Choice| {
+            Button::new(label.to_owned(), Press { asker: Asker::Agent, card: id, choice }.data())
+        };
         let options = self.options().into_iter().enumerate();
         let mut rows: Vec<Vec<Button>> =
-            options.map(|(number, word)| vec![button(&word, Press::Option(id, number))]).collect();
+            options.map(|(number, word)| vec![button(&word, Choice::Option(number))]).collect();
         rows.push(match (self.question.is_brake, self.question.has_run) {
             (true, _) => vec![
-                button("Post this one", Press::Once(id)),
-                button("Continue", Press::Run(id)),
-                button("Stop", Press::Deny(id)),
+                button("Post this one", Choice::Once),
+                button("Continue", Choice::Run),
+                button("Stop", Choice::Deny),
             ],
-            (false, _) if self.asks_for_words() => vec![button("Deny", Press::Deny(id))],
+            (false, _) if self.asks_for_words() => vec![button("Deny", Choice::Deny)],
             (false, true) => vec![
-                button("Allow once", Press::Once(id)),
-                button("Allow for this run", Press::Run(id)),
-                button("Deny", Press::Deny(id)),
+                button("Allow once", Choice::Once),
+                button("Allow for this run", Choice::Run),
+                button("Deny", Choice::Deny),
             ],
-            (false, false) => vec![button("Allow", Press::Once(id)), button("Deny", Press::Deny(id))],
+            (false, false) => vec![button("Allow", Choice::Once), button("Deny", Choice::Deny)],
         });
         Keyboard { inline_keyboard: rows }
     }
 
     /// What a button decides, with the note that was given before.
-    pub fn decision(&self, press: Press) -> Option<Decision> {
+    pub fn decision(&self, choice: Choice) -> Option<Decision> {
         let note = self.note.clone();
-        Some(match press {
-            Press::Once(_) => Decision { approved: true, for_run: false, note },
-            Press::Run(_) => Decision { approved: true, for_run: true, note },
-            Press::Deny(_) => Decision { approved: false, for_run: false, note },
-            Press::Option(_, number) => {
+        Some(match choice {
+            Choice::Once => Decision { approved: true, for_run: false, note },
+            Choice::Run => Decision { approved: true, for_run: true, note },
+            Choice::Deny => Decision { approved: false, for_run: false, note },
+            Choice::Option(number) => {
                 let option = self.options().into_iter().nth(number)?;
                 Decision { approved: true, for_run: false, note: Some(option) }
             }
@@ -207,12 +173,12 @@ mod tests {
         let mut sheet = sheet(json!({}));
         assert_eq!(labels(&sheet), ["Allow once", "Allow for this run", "Deny"]);
         sheet.note = Some("mind the tests".into());
-        let decided = |press| sheet.decision(press).map(|made| (made.approved, made.for_run, made.note));
+        let decided = |choice| sheet.decision(choice).map(|made| (made.approved, made.for_run, made.note));
         let note = Some("mind the tests".to_owned());
-        assert_eq!(decided(Press::Once(CardId(3))), Some((true, false, note.clone())));
-        assert_eq!(decided(Press::Run(CardId(3))), Some((true, true, note.clone())));
-        assert_eq!(decided(Press::Deny(CardId(3))), Some((false, false, note)));
-        assert_eq!(decided(Press::Option(CardId(3), 0)), None);
+        assert_eq!(decided(Choice::Once), Some((true, false, note.clone())));
+        assert_eq!(decided(Choice::Run), Some((true, true, note.clone())));
+        assert_eq!(decided(Choice::Deny), Some((false, false, note)));
+        assert_eq!(decided(Choice::Option(0)), None);
         sheet.question.has_run = false;
         assert_eq!(labels(&sheet), ["Allow", "Deny"]);
     }
@@ -230,21 +196,9 @@ mod tests {
     fn a_question_has_its_options_and_takes_any_words() {
         let sheet = sheet(json!({"kind": "question", "options": ["red", "blue", 3]}));
         assert_eq!(labels(&sheet), ["red", "blue", "Deny"]);
-        let answer = sheet.decision(Press::Option(CardId(3), 1)).unwrap();
+        let answer = sheet.decision(Choice::Option(1)).unwrap();
         assert_eq!((answer.approved, answer.note.as_deref()), (true, Some("blue")));
-        assert_eq!(sheet.decision(Press::Option(CardId(3), 2)), None);
+        assert_eq!(sheet.decision(Choice::Option(2)), None);
         assert!(sheet.asks_for_words());
-    }
-
-    #[test]
-    fn presses_survive_their_data_and_rubbish_is_none() {
-        for press in
-            [Press::Once(CardId(1)), Press::Run(CardId(2)), Press::Deny(CardId(3)), Press::Option(CardId(4), 5)]
-        {
-            assert_eq!(Press::of(&press.data()), Some(press));
-        }
-        for data in ["", "hub", "hub:", "hub:1", "hub:x:once", "hub:1:", "hub:1:twice", "hub:1:-1", "allow:1"] {
-            assert_eq!(Press::of(data), None, "{data}");
-        }
     }
 }

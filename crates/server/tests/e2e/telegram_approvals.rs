@@ -9,7 +9,7 @@ use crate::support::{Lark, Member, Setup, eventually_within, moot, register, tex
 
 /// The newest card of a person that is open.
 async fn card(api: &FakeApi, user: i64) -> Message {
-    let open = |message: &Message| message.buttons().iter().any(|data| data.starts_with("hub:"));
+    let open = |message: &Message| message.buttons().iter().any(|data| data.starts_with("agent:"));
     api.wait("an open card", |world| world.shown(user).into_iter().rfind(open)).await
 }
 
@@ -128,7 +128,7 @@ async fn nobody_decides_who_is_not_linked_or_may_not() {
     for chat in [EVE, ANN] {
         assert_eq!(press_data(&api, chat, EVE, card.id, &data).await, "this question was put to somebody else");
     }
-    assert_eq!(press_data(&api, EVE, EVE, card.id, "hub:999:once").await, "this question is not known any more");
+    assert_eq!(press_data(&api, EVE, EVE, card.id, "agent:999:once").await, "this question is not known any more");
     // A member who may not decide has no card, and no words either.
     link(&api, &carol, EVE).await;
     assert_eq!(press_data(&api, EVE, EVE, card.id, &data).await, "this question was put to somebody else");

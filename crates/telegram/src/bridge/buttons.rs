@@ -6,14 +6,16 @@ use folkmoot_engines::event::Answer;
 use super::messages::Incoming;
 use super::{Bridge, Spot};
 use crate::api::{CallbackQuery, UpdateId, User, UserId};
-use crate::cards::{self, Press, Question};
+use crate::cards::{self, Question};
 use crate::journal::{Card, Content, JournalError, PromptId, Rows};
 use crate::permission::Verdict;
-use crate::{questions, show};
+use crate::press::{Asker, Press};
+use crate::show;
 
 impl Bridge {
     pub(super) async fn button(&mut self, update: UpdateId, query: CallbackQuery) -> Result<(), JournalError> {
-        if let Some(press) = query.data.as_deref().and_then(questions::Press::of) {
+        let press = query.data.as_deref().and_then(Press::of);
+        if let Some(press) = press.filter(|press| press.asker == Asker::Agent) {
             return self.question_button(update, &query, press).await;
         }
         if !self.take(update).await? {
@@ -69,11 +71,12 @@ impl Bridge {
     }
 
     async fn decide(&mut self, press: Press, by: &User) -> Result<String, JournalError> {
-        let id = press.card();
+        let id = press.card;
         let Some(card) = self.shared.journal.transact(move |rows| rows.card(id)).await? else {
             return Ok("this question is not known any more".to_owned());
         };
-        let Some((answer, how)) = Question::of(&card).and_then(|question| press.answer(&question.ask)) else {
+        let Some((answer, how)) = Question::of(&card).and_then(|question| cards::answer(&question.ask, press.choice))
+        else {
             return Ok("this question is not known any more".to_owned());
         };
         self.settle(card, answer, how, by.id, &by.first_name).await

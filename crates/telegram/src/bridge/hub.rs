@@ -12,7 +12,8 @@ use crate::api::{CallbackQuery, ChatId, Message, UpdateId, User, UserId};
 use crate::cards;
 use crate::hub::{Asked, Decision, Hub};
 use crate::journal::{Card, CardState, Content, Journal, JournalError, NewCard, Rows};
-use crate::questions::{Press, Sheet};
+use crate::press::Press;
+use crate::questions::Sheet;
 
 const NO_HUB: &str =
     "this bot runs without a hub\nhint: set `telegram.bot_token` for `moot serve`, which runs the bot too";
@@ -98,10 +99,10 @@ impl Bridge {
         query: &CallbackQuery,
         press: Press,
     ) -> Result<(), JournalError> {
-        let id = press.card();
+        let id = press.card;
         let card = self.shared.journal.transact(move |rows| rows.card(id)).await?;
         let sheet = card.as_ref().and_then(Sheet::of);
-        let answer = match sheet.map(|sheet| (sheet.decision(press), sheet)) {
+        let answer = match sheet.map(|sheet| (sheet.decision(press.choice), sheet)) {
             Some((_, sheet)) if sheet.user != query.from.id => "this question was put to somebody else".to_owned(),
             Some((Some(decision), sheet)) => self.decide_question(&sheet, decision).await,
             Some((None, _)) | None => NOT_KNOWN.to_owned(),
@@ -172,7 +173,7 @@ impl Bridge {
     async fn question_at(&self, message: &Message, user: &User) -> Result<Option<(Card, Sheet)>, JournalError> {
         let Some(replied) = message.replied_to() else { return Ok(None) };
         // Its buttons name it also when the receipt for the message is still on its way.
-        let named = replied.button_data().and_then(Press::of).map(Press::card);
+        let named = replied.button_data().and_then(Press::of).map(|press| press.card);
         let (chat, replied) = (message.chat.id, replied.message_id);
         let read = move |rows: &mut Rows<'_>| match named {
             Some(card) => rows.card(card),

@@ -6,7 +6,6 @@ use tokio::time::Instant;
 
 use super::{Bridge, Event, Spot, say};
 use crate::api::{Content as UpdateContent, Message, Update, UpdateId, UserId};
-use crate::cards::Press;
 use crate::commands::{self, Call};
 use crate::joining::Sender;
 use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope};
@@ -14,6 +13,7 @@ use crate::permission::{NOBODY_ALLOWED, Verdict};
 use crate::piece::{self, Piece};
 use crate::plan::Plan;
 use crate::prepare;
+use crate::press::Press;
 use crate::{directives, menu, show};
 
 /// How often a group is told that nobody may give orders in it.
@@ -136,7 +136,7 @@ impl Bridge {
     async fn target(&self, incoming: &Incoming) -> Result<Target, JournalError> {
         let Some(replied) = incoming.message.replied_to() else { return Ok(Target::default()) };
         // The buttons name their card or prompt also when the receipt for the message is still on its way.
-        let named = replied.button_data().and_then(Press::of).map(Press::card);
+        let named = replied.button_data().and_then(Press::of).map(|press| press.card);
         let cancels = replied.button_data().and_then(show::cancelled_by);
         let (chat, message) = (incoming.message.chat.id, replied.message_id);
         let read = move |rows: &mut crate::journal::Rows<'_>| {
