@@ -1,5 +1,6 @@
 //! Whether a hundred times more messages make sending and reading slower.
 
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -9,7 +10,7 @@ use super::{Suite, Target, rooms, startup};
 use crate::hub::{Hub, Member};
 use crate::load::protocol::{Drive, Pace};
 use crate::report::{Bar, Row, number};
-use crate::stats::Spread;
+use crate::stats::{Spread, median};
 
 const SMALL: u64 = 10_000;
 const LARGE: u64 = 1_000_000;
@@ -17,7 +18,10 @@ const LARGE_QUICK: u64 = 100_000;
 /// Few enough that one channel holds a quarter of everything.
 const CHANNELS: usize = 4;
 const FILL_IN_FLIGHT: u64 = 64;
-const REQUESTS: usize = 400;
+/// The two sizes take turns, so that both meet the same machine.
+const TURNS: usize = 5;
+const SENDS: u64 = 1_000;
+const REQUESTS: usize = 80;
 const PAGE: usize = 50;
 
 /// What is compared between the two sizes.
@@ -29,32 +33,43 @@ struct Probe {
     unread_ms: f64,
 }
 
+/// A hub with so many messages.
+struct Side {
+    target: Target,
+    hub: Hub,
+    reader: Member,
+    channel: String,
+    size: u64,
+}
+
 pub fn run(suite: &mut Suite) -> Result<()> {
-    let folder = suite.folder("growth")?;
-    let mut hub = suite.start_hub(&folder)?;
-    let owner = hub.register_owner()?;
-    // Has read nothing, so that every message counts as unread.
-    let reader = hub.add_human(&owner, "reader")?;
-    let open = rooms::set_up(&mut hub, &owner, CHANNELS, 1, std::slice::from_ref(&reader))?;
-    let channel = open.rooms[0].clone();
-    let mut target = Target::hub(&hub)?;
-    target.load.open(open)?;
     let large = if suite.quick { LARGE_QUICK } else { LARGE };
-    fill(&mut target, SMALL)?;
-    let small_probe = probe(suite, &mut hub, &mut target, &reader, &channel, SMALL)?;
-    let start = Instant::now();
-    fill(&mut target, large - SMALL)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let folder = suite.folder("growth")?;
+    let mut sides = [Side::fill(suite, &suite.folder("growth-small")?, SMALL)?, {
+        let start = Instant::now();
+        let side = Side::fill(suite, &folder, large)?;
+        let seconds = start.elapsed().as_secs_f64();
+        suite.note(format!(
+            "growth: {CHANNELS} senders with {FILL_IN_FLIGHT} messages in flight each filled the database to {} messages in {seconds:.0} s ({}/s); `against` is a hub with {} messages, asked by turns",
+            number(large as f64),
+            number(large as f64 / seconds),
+            number(SMALL as f64),
+        ));
+        side
+    }];
+    let mut probes = [Vec::new(), Vec::new()];
+    for turn in 0..=TURNS {
+        for (side, probes) in sides.iter_mut().zip(&mut probes) {
+            let probe = side.probe()?;
+            // The first turn warms up.
+            if turn > 0 {
+                probes.push(probe);
+            }
+        }
+    }
     let large_name = number(large as f64);
-    suite.note(format!(
-        "growth: {CHANNELS} senders with {FILL_IN_FLIGHT} messages in flight each filled the database to {large_name} messages in {seconds:.0} s ({}/s); `against` is the same hub with {} messages",
-        number((large - SMALL) as f64 / seconds),
-        number(SMALL as f64),
-    ));
-    let large_probe = probe(suite, &mut hub, &mut target, &reader, &channel, large)?;
-    add_rows(suite, &large_name, &small_probe, &large_probe);
-    drop(target);
-    drop(hub);
+    add_rows(suite, &large_name, &probes[0], &probes[1]);
+    drop(sides);
     startup::with_messages(suite, &folder, &large_name)
 }
 
@@ -67,27 +82,34 @@ fn fill(target: &mut Target, messages: u64) -> Result<()> {
     Ok(())
 }
 
-fn probe(
-    suite: &Suite,
-    hub: &mut Hub,
-    target: &mut Target,
-    reader: &Member,
-    channel: &str,
-    size: u64,
-) -> Result<Probe> {
-    let closed_loop =
-        |messages| Drive { pace: Pace::ClosedLoop, seconds: 30.0, messages: Some(messages), rooms: Some(1) };
-    target.load.drive(closed_loop(200))?;
-    let sends = target.load.drive(closed_loop(if suite.quick { 1_000 } else { 5_000 }))?;
-    let page = format!("/v1/channels/{channel}/messages?limit={PAGE}");
-    let middle = size / CHANNELS as u64 / 2;
-    Ok(Probe {
-        send_ms: sends.ack.p50_us / 1e3,
-        send_cpu_ms: sends.server_cpu_s * 1e3 / sends.sent as f64,
-        newest_ms: page_ms(hub, &page, reader)?,
-        middle_ms: page_ms(hub, &format!("{page}&before={middle}"), reader)?,
-        unread_ms: unread_ms(hub, reader, size)?,
-    })
+impl Side {
+    fn fill(suite: &Suite, folder: &Path, size: u64) -> Result<Self> {
+        let mut hub = suite.start_hub(folder)?;
+        let owner = hub.register_owner()?;
+        // Has read nothing, so that every message counts as unread.
+        let reader = hub.add_human(&owner, "reader")?;
+        let open = rooms::set_up(&mut hub, &owner, CHANNELS, 1, std::slice::from_ref(&reader))?;
+        let channel = open.rooms[0].clone();
+        let mut target = Target::hub(&hub)?;
+        target.load.open(open)?;
+        fill(&mut target, size)?;
+        Ok(Self { target, hub, reader, channel, size })
+    }
+
+    fn probe(&mut self) -> Result<Probe> {
+        let Self { target, hub, reader, channel, size } = self;
+        let closed_loop = Drive { pace: Pace::ClosedLoop, seconds: 30.0, messages: Some(SENDS), rooms: Some(1) };
+        let sends = target.load.drive(closed_loop)?;
+        let page = format!("/v1/channels/{channel}/messages?limit={PAGE}");
+        let middle = *size / CHANNELS as u64 / 2;
+        Ok(Probe {
+            send_ms: sends.ack.p50_us / 1e3,
+            send_cpu_ms: sends.server_cpu_s * 1e3 / sends.sent as f64,
+            newest_ms: page_ms(hub, &page, reader)?,
+            middle_ms: page_ms(hub, &format!("{page}&before={middle}"), reader)?,
+            unread_ms: unread_ms(hub, reader, *size)?,
+        })
+    }
 }
 
 /// A page that is not full would be measured too fast.
@@ -133,14 +155,15 @@ fn get_ms(hub: &mut Hub, path: &str, reader: &Member) -> Result<f64> {
     Ok(Spread::of_nanos(&mut nanos).p50_us / 1e3)
 }
 
-fn add_rows(suite: &mut Suite, size: &str, small: &Probe, large: &Probe) {
-    let mut add = |what: &str, unit, small: f64, large: f64, bar: bool| {
-        let row = Row::new(format!("{what} at {size} messages"), unit, large).against(small);
+fn add_rows(suite: &mut Suite, size: &str, small: &[Probe], large: &[Probe]) {
+    let mut add = |what: &str, unit, value: fn(&Probe) -> f64, bar: bool| {
+        let middle = |probes: &[Probe]| median(&probes.iter().map(value).collect::<Vec<_>>());
+        let row = Row::new(format!("{what} at {size} messages"), unit, middle(large)).against(middle(small));
         suite.rows.push(if bar { row.bar(Bar::RatioAtMost(1.3)) } else { row });
     };
-    add("send", "ms, p50", small.send_ms, large.send_ms, true);
-    add("send", "CPU ms each", small.send_cpu_ms, large.send_cpu_ms, false);
-    add("newest history page", "ms, p50", small.newest_ms, large.newest_ms, true);
-    add("history page in the middle", "ms, p50", small.middle_ms, large.middle_ms, true);
-    add("unread counts", "ms, p50", small.unread_ms, large.unread_ms, true);
+    add("send", "ms, p50", |probe| probe.send_ms, true);
+    add("send", "CPU ms each", |probe| probe.send_cpu_ms, false);
+    add("newest history page", "ms, p50", |probe| probe.newest_ms, true);
+    add("history page in the middle", "ms, p50", |probe| probe.middle_ms, true);
+    add("unread counts", "ms, p50", |probe| probe.unread_ms, true);
 }
