@@ -19,7 +19,7 @@ use tokio::net::tcp::OwnedReadHalf;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::task::TaskTracker;
 
-use crate::auth::{Auth, Identity};
+use crate::auth::{Auth, Identity, Login};
 use crate::config::{Config, Network};
 use crate::hosting::Hosting;
 use crate::hub::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
@@ -232,9 +232,9 @@ impl App {
         ticket: Ticket,
     ) -> Result<MemberId, Refusal> {
         let (outcome, receiver) = oneshot::channel();
-        let session = identity.token.map(|token| token.jti);
+        let login = Login { proof: identity.proof, at: self.now() };
         let actor = Actor::connected(identity.member, connection.protocol.door(), connection.id);
-        let work = Work::Attach { connection: Arc::clone(&connection), session };
+        let work = Work::Attach { connection: Arc::clone(&connection), login };
         self.submit(Job { actor, work, respond: Respond::LogIn { connection, ticket, outcome } });
         match receiver.await {
             Ok(Ok(Reply::Connected(member))) => Ok(member.id),

@@ -31,11 +31,47 @@ struct Claims {
     exp: i64,
 }
 
-/// Somebody proven, and the session's token if it was one.
+/// Somebody proven.
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub member: MemberId,
-    pub token: Option<TokenInfo>,
+    pub proof: Proof,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    Token(TokenInfo),
+    Key(KeyHash),
+    Password,
+    /// Somebody else speaks for the member.
+    Another,
+}
+
+impl Proof {
+    pub fn token(&self) -> Option<&TokenInfo> {
+        match self {
+            Self::Token(token) => Some(token),
+            Self::Key(_) | Self::Password | Self::Another => None,
+        }
+    }
+
+    /// Whether what was proven at that time would no longer be believed: signed out, another password, another key.
+    pub fn has_ended(&self, state: &State, member: &Member, at: Millis) -> bool {
+        let is_old = at < member.secrets.valid_after;
+        match self {
+            Self::Token(token) => is_old || state.is_revoked(&token.jti),
+            Self::Key(hash) => member.secrets.key_hash.as_ref() != Some(hash),
+            Self::Password => is_old,
+            Self::Another => false,
+        }
+    }
+}
+
+/// How somebody who is connected got in, and when.
+#[derive(Clone, Debug)]
+pub struct Login {
+    pub proof: Proof,
+    pub at: Millis,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +111,9 @@ impl Auth {
     /// Who a bearer is: an API key (`lr_…`) or a token.
     pub fn identify(&self, state: &State, bearer: &str, now: Millis) -> Result<Identity, Refusal> {
         if bearer.starts_with(KEY_PREFIX) {
-            let member = state.member_by_key(&Self::hash_key(bearer)).ok_or(INVALID_TOKEN)?;
-            return Ok(Identity { member: member.id, token: None });
+            let hash = Self::hash_key(bearer);
+            let member = state.member_by_key(&hash).ok_or(INVALID_TOKEN)?;
+            return Ok(Identity { member: member.id, proof: Proof::Key(hash) });
         }
         let claims = self.claims(bearer, now)?;
         if state.is_revoked(&claims.jti) {
@@ -90,7 +127,7 @@ impl Auth {
             return Err(INVALID_TOKEN);
         }
         let token = TokenInfo { jti: claims.jti, expires_at: claims.exp * 1000 };
-        Ok(Identity { member: member.id, token: Some(token) })
+        Ok(Identity { member: member.id, proof: Proof::Token(token) })
     }
 
     fn claims(&self, token: &str, now: Millis) -> Result<Claims, Refusal> {

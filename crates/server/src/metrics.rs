@@ -80,7 +80,11 @@ impl Default for Metrics {
             metrics.commits.clone(),
         );
         registry.register("commit_batch", "Commands decided per batch", metrics.batch.clone());
-        registry.register("queue_overflows", "Connections that could not keep up", metrics.overflows.clone());
+        registry.register(
+            "queue_overflows",
+            "Frames that connections could not take because their queue was full",
+            metrics.overflows.clone(),
+        );
         registry.register("wakes", "Agents woken", metrics.wakes.clone());
         registry.register("deliveries", "Steps of deliveries, per state they led to", metrics.deliveries.clone());
         registry.register("held", "Texts of agents that the brake held", metrics.held.clone());

@@ -1,7 +1,7 @@
 //! `moot serve`: puts the hub together, runs it, and takes it down cleanly.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -203,10 +203,21 @@ fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
     file.sync_all()
 }
 
+/// Where a browser on this machine finds a listener: `0.0.0.0` is everywhere and nowhere.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
 fn announce(app: &App, address: SocketAddr) {
     let fresh = app.with_state(State::is_empty);
     tracing::info!(%address, data_dir = %app.data_dir().display(), "listening");
     let mut text = format!("Folkmoot is listening on http://{address}\n");
+    let address = reachable(address);
     if fresh {
         let code = app.setup().code();
         text.push_str(&format!(

@@ -228,11 +228,14 @@ fn free_name(
 ) -> Result<String, Refusal> {
     let name = short_text(name.trim().trim_start_matches('#'), "name", MAX_NAME_CHARS)?;
     let folded = fold_name(&name);
-    let taken = context.state.channels_in(workspace).any(|room| {
+    let taken = context.state.channels_in(workspace).find(|room| {
         !room.channel.kind.is_direct() && Some(room.channel.id) != except && fold_name(&room.channel.name) == folded
     });
     // The answer is the same for a private channel of that name: a name in use is no secret worth two channels called alike.
-    if taken { Err(Refusal::conflict(format!("a channel named `{name}` exists"))) } else { Ok(name) }
+    match taken {
+        Some(room) => Err(Refusal::conflict(format!("a channel named `{}` exists", room.channel.name))),
+        None => Ok(name),
+    }
 }
 
 fn topic_text(topic: &str) -> Result<String, Refusal> {

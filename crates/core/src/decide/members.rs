@@ -246,7 +246,7 @@ pub fn replace_key(context: &mut Context<'_>, actor: Actor, id: MemberId, key_ha
     let answers_for = target.created_by == Some(by.id) && target.is_agent();
     let may_manage = by.role >= Role::Admin && target.is_agent();
     if target.id != by.id && !answers_for && !may_manage {
-        return Err(refusal::ADMINS_ONLY);
+        return Err(if target.is_agent() { refusal::ADMINS_ONLY } else { refusal::KEY_OF_A_PERSON });
     }
     let secrets = Secrets { key_hash: Some(key_hash), ..target.secrets.clone() };
     let member = Member { secrets, ..(**target).clone() };

@@ -28,7 +28,13 @@ pub async fn target(session: &Session, name: &str) -> anyhow::Result<Target> {
     if wanted.starts_with("ch_") || wanted.starts_with("dm_") {
         return Ok(Target { channel_id: wanted.to_owned(), label: wanted.to_owned() });
     }
-    Err(unknown("channel", wanted, items(&channels), "moot channel list").into())
+    let fault = unknown("channel", wanted, items(&channels), "moot channel list");
+    let members = session.hub.get(&session.workspace_path("/members"), &[]).await?;
+    Err(match pick(items(&members), wanted) {
+        Some(member) => fault.hint(format!("for a direct message write `@{}`", text(member, "name"))),
+        None => fault,
+    }
+    .into())
 }
 
 async fn direct(session: &Session, name: &str) -> anyhow::Result<Target> {

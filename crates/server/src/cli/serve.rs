@@ -49,7 +49,7 @@ fn raise_open_files() {
 }
 
 /// Keys that are already promised but not yet served must not be passed over in silence.
-fn refuse_what_is_not_built(config: &Config) -> Result<(), Fault> {
+pub fn refuse_what_is_not_built(config: &Config) -> Result<(), Fault> {
     for (key, value, only) in [("store.url", &config.store.url, "sqlite"), ("bus.url", &config.bus.url, "local")] {
         if value.expose() != only {
             let sentence = format!("`{key}` asks for something that this version of the hub does not have yet");

@@ -15,6 +15,7 @@ use parking_lot::{RwLock, RwLockUpgradableReadGuard};
 
 use super::fanout::Fanout;
 use super::{Answer, Job, Mailbox, Respond, Watcher, Work};
+use crate::auth::Login;
 use crate::metrics::Metrics;
 use crate::ws::frame;
 
@@ -66,7 +67,7 @@ pub struct Executor {
 struct Decided {
     actor: Actor,
     respond: Respond,
-    attach: Option<Option<String>>,
+    attach: Option<Login>,
     outcome: Result<Decision, Refusal>,
 }
 
@@ -233,10 +234,10 @@ impl Executor {
             }
         };
         let attaches = attach.is_some();
-        if let (Some(session), Some(connection)) = (attach, respond.connection()) {
+        if let (Some(login), Some(connection)) = (attach, respond.connection()) {
             // Nothing may reach the newcomer before its welcome.
             self.fanout.settle();
-            connection.set_member(actor.member, session);
+            connection.set_member(actor.member, login);
             self.fanout.attach(Arc::clone(connection), actor.member, state);
         }
         let Decision { events, reply, told_before_reply, refused } = decision;
@@ -248,8 +249,10 @@ impl Executor {
         self.tell_all(before, state, now);
         self.respond(respond, &reply, state);
         if attaches {
-            // The welcome goes out before anything the channels say in the rest of this batch.
+            // The welcome goes out before anything the channels say in the rest of this batch. What it logged in with may have
+            // ended between its proof and now.
             self.fanout.settle();
+            self.fanout.close_ended(actor.member, state);
         }
         self.tell_all(after, state, now);
     }
@@ -265,7 +268,7 @@ impl Executor {
         for event in events {
             self.before_telling(event);
             self.fanout.tell(event, event.audience(state), state, now);
-            self.after_telling(event);
+            self.after_telling(event, state);
             self.watchers.retain(|watcher| watcher.tell(event, state));
         }
     }
@@ -291,7 +294,7 @@ impl Executor {
         }
     }
 
-    fn after_telling(&mut self, event: &Event) {
+    fn after_telling(&mut self, event: &Event, state: &State) {
         match event {
             Event::Left(membership) => self.fanout.unsubscribe_member(membership.member, membership.channel),
             Event::ConnectionReplaced(connection) => {
@@ -301,10 +304,9 @@ impl Executor {
             Event::Saved(Record::Member(member)) if member.removed => {
                 self.fanout.close_member(member.id, 1008, "removed from the workspace");
             }
-            Event::Saved(Record::Token(token)) => {
-                if let TokenPurpose::Revoked(jti) = &token.purpose {
-                    self.fanout.close_session(token.made_by, jti);
-                }
+            Event::Saved(Record::Member(member)) => self.fanout.close_ended(member.id, state),
+            Event::Saved(Record::Token(token)) if matches!(token.purpose, TokenPurpose::Revoked(_)) => {
+                self.fanout.close_ended(token.made_by, state);
             }
             _ => {}
         }
@@ -490,7 +492,7 @@ impl Batch<'_, '_> {
     fn decide(&mut self, actor: Actor, work: Work, respond: Respond, fanout: &mut Fanout) -> Option<Decided> {
         let (command, attach) = match work {
             Work::Decide(command) => (*command, None),
-            Work::Attach { session, .. } => (Command::Connect, Some(session)),
+            Work::Attach { login, .. } => (Command::Connect, Some(login)),
             Work::Detach(connection) => {
                 // Cleaned up by connection, whatever the member's newer ones do.
                 let actor = Actor { connection: Some(connection), ..actor };
@@ -521,7 +523,7 @@ impl Batch<'_, '_> {
         ending.into_iter().map(end).collect()
     }
 
-    fn decided(&mut self, actor: Actor, command: Command, respond: Respond, attach: Option<Option<String>>) -> Decided {
+    fn decided(&mut self, actor: Actor, command: Command, respond: Respond, attach: Option<Login>) -> Decided {
         let outcome = self.outcome(actor, command);
         Decided { actor, respond, attach, outcome }
     }

@@ -199,11 +199,13 @@ impl Fanout {
         }
     }
 
-    pub fn close_session(&mut self, member: MemberId, jti: &str) {
+    /// Closes those connections of a member that could not log in again the same way.
+    pub fn close_ended(&mut self, member: MemberId, state: &State) {
+        let Some(member) = state.member(member) else { return };
         self.settle();
-        for slot in self.slots_of(member) {
+        for slot in self.slots_of(member.id) {
             let connection = &self.slots[slot].connection;
-            if connection.is_of_session(jti) {
+            if connection.login_has_ended(state, member) {
                 connection.close(1008, "signed out");
             }
         }

@@ -19,6 +19,7 @@ use folkmoot_core::{Actor, Command, Refusal, Reply};
 use folkmoot_doors::Ticket;
 use tokio::sync::oneshot;
 
+use crate::auth::Login;
 use crate::ws::connection::Connection;
 
 pub use mailbox::Mailbox;
@@ -36,7 +37,7 @@ pub enum Work {
     /// A proven member's connection joins the hub.
     Attach {
         connection: Arc<Connection>,
-        session: Option<String>,
+        login: Login,
     },
     Detach(ConnectionId),
     Unsubscribe {

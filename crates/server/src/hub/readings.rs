@@ -110,42 +110,55 @@ pub async fn resume(
 ) {
     for (channel, after) in positions {
         match missed(app, actor, channel, after).await {
-            Ok((newest, missed)) => replay(app, connection, ticket, channel, newest.max(after), &missed),
+            Ok(missed) => replay(app, connection, ticket, channel, &missed),
             Err(refusal) => refuse(app, connection, ticket, &refusal),
         }
     }
 }
 
-/// What was stored in a channel after a position, and the position to reload up to when that is too much. Only the
-/// store is asked: the state in memory runs ahead of the commit, and what was never told must not count as told.
-async fn missed(app: &App, actor: Actor, channel: ChannelId, after: u64) -> Result<(u64, Vec<Replay>), Refusal> {
+/// What somebody missed in a channel.
+struct Missed {
+    events: Vec<Replay>,
+    /// Where the channel stands, apart from the events.
+    known: u64,
+    /// Otherwise the channel is to be loaded anew.
+    is_complete: bool,
+}
+
+/// What was stored in a channel after a position. Only the store is asked: the state in memory runs ahead of the commit, and
+/// what was never told must not count as told.
+async fn missed(app: &App, actor: Actor, channel: ChannelId, after: u64) -> Result<Missed, Refusal> {
     app.with_state(|state| {
         let actor = actor.resolve(state)?;
         access::room_inside(state, actor, channel).map(drop)
     })?;
     let look = move |reader: &dyn Reader| {
-        let missed = reader.replay(channel, after, MAX_REPLAY + 1)?;
-        let too_much = missed.len() > MAX_REPLAY;
-        let newest = if too_much { reader.newest_messages(channel, 1)? } else { Vec::new() };
-        Ok((newest.first().map_or(0, |message| message.seq), missed))
+        let events = reader.replay(channel, after, MAX_REPLAY + 1)?;
+        // Positions have no gaps: one that is not here was given out before a backup was restored.
+        let is_ahead = events.is_empty() && after > 0 && reader.replay(channel, after - 1, 1)?.is_empty();
+        let is_complete = events.len() <= MAX_REPLAY && !is_ahead;
+        let newest = if is_complete { Vec::new() } else { reader.newest_messages(channel, 1)? };
+        let known = if is_complete { after } else { newest.first().map_or(0, |message| message.seq) };
+        Ok(Missed { events, known, is_complete })
     };
     app.read(look).await
 }
 
-fn replay(app: &App, connection: &Arc<Connection>, ticket: &Ticket, channel: ChannelId, known: u64, missed: &[Replay]) {
+fn replay(app: &App, connection: &Arc<Connection>, ticket: &Ticket, channel: ChannelId, missed: &Missed) {
     let mut bytes = BytesMut::new();
-    let complete = missed.len() <= MAX_REPLAY;
     // Frames are only made here, so the state is locked for as long as that takes.
     app.with_state(|state| {
-        let mut last = known;
-        for event in missed {
+        let mut last = missed.known;
+        for event in &missed.events {
             let event = as_replayed(event);
             last = last.max(seq_of(&event));
-            if complete && let Some(text) = connection.protocol.replayed(&event, view(app, state)) {
+            if missed.is_complete
+                && let Some(text) = connection.protocol.replayed(&event, view(app, state))
+            {
                 frame::put_text(&mut bytes, &text);
             }
         }
-        if let Some(text) = connection.protocol.resumed(ticket, channel, last, complete, view(app, state)) {
+        if let Some(text) = connection.protocol.resumed(ticket, channel, last, missed.is_complete, view(app, state)) {
             frame::put_text(&mut bytes, &text);
         }
     });

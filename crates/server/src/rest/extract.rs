@@ -82,9 +82,13 @@ impl FromRequestParts<App> for Caller {
         let credential = credential(&parts.headers)?.ok_or(refusal::NOT_AUTHENTICATED)?;
         let now = app.now();
         let identity = app.with_state(|state| app.auth().identify(state, credential, now)).map_err(unproven)?;
+        // A page of another site that has got hold of a token may at least change nothing with it.
+        if !parts.method.is_safe() && !app.origins().allow(&parts.headers) {
+            return Err(refusal::FOREIGN_PAGE.into());
+        }
         app.limits().check_request(identity.member)?;
         let actor = Actor::new(identity.member, Door::Rest);
-        Ok(Self { app: app.clone(), actor, token: identity.token })
+        Ok(Self { app: app.clone(), actor, token: identity.proof.token().cloned() })
     }
 }
 

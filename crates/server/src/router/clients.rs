@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::book::Client;
 use super::{end_later, follow, route_of};
 use crate::app::App;
-use crate::auth::Identity;
+use crate::auth::{Identity, Proof};
 use crate::hub::{Job, Respond, Work};
 use crate::ws::connection::{Chunk, Connection};
 use crate::ws::frame;
@@ -59,7 +59,7 @@ async fn become_member(
     ticket: Ticket,
 ) -> Result<MemberId, Refusal> {
     let member = welcome(app, enlistment).await?;
-    let identity = Identity { member: member.id, token: None };
+    let identity = Identity { member: member.id, proof: Proof::Another };
     app.router().book.lock().is_member(connection.id, member.id);
     app.attach(Arc::clone(connection), identity, ticket).await?;
     hand_again(app, member.id).await;

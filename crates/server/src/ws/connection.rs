@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use folkmoot_core::Millis;
 use folkmoot_core::ids::{ChannelId, ConnectionId, MemberId};
+use folkmoot_core::model::Member;
+use folkmoot_core::{Millis, State};
 use folkmoot_doors::Protocol;
 use parking_lot::Mutex;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 
 use super::frame;
+use crate::auth::Login;
 
 /// A socket that takes nothing for this long is given up.
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
@@ -71,7 +73,7 @@ struct Outbox {
     blocked_since: Option<Instant>,
     lag: Option<Box<Lag>>,
     phase: Phase,
-    who: Option<(MemberId, Option<String>)>,
+    who: Option<(MemberId, Login)>,
 }
 
 #[derive(Default, Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,13 +204,13 @@ impl Connection {
         }
     }
 
-    pub fn set_member(&self, member: MemberId, session: Option<String>) {
-        self.outbox.lock().who = Some((member, session));
+    pub fn set_member(&self, member: MemberId, login: Login) {
+        self.outbox.lock().who = Some((member, login));
     }
 
-    /// The token session (its `jti`) this connection logged in with.
-    pub fn is_of_session(&self, jti: &str) -> bool {
-        self.outbox.lock().who.as_ref().is_some_and(|(_, session)| session.as_deref() == Some(jti))
+    /// Whether what it logged in with would be refused now.
+    pub fn login_has_ended(&self, state: &State, member: &Member) -> bool {
+        self.outbox.lock().who.as_ref().is_some_and(|(_, login)| login.proof.has_ended(state, member, login.at))
     }
 
     fn send_now(&self, bytes: &[u8]) -> io::Result<usize> {

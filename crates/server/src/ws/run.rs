@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use folkmoot_core::ids::MemberId;
-use folkmoot_core::{Actor, Refusal, access};
+use folkmoot_core::{Actor, Millis, Refusal, access};
 use folkmoot_doors::{Ask, Session, Step, Ticket};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::tcp::OwnedReadHalf;
@@ -23,7 +23,7 @@ use tungstenite::{Message, Utf8Bytes};
 use super::connection::{Chunk, Connection, Phase, WRITE_DEADLINE};
 use super::frame;
 use crate::app::App;
-use crate::auth::Identity;
+use crate::auth::{Identity, Proof};
 use crate::hub::{Job, Respond, Work, readings};
 use crate::{login, router};
 
@@ -58,6 +58,7 @@ pub async fn run(
         protocol: WebSocketContext::new(Role::Server, Some(config)),
         is_broken: false,
         closing_until: None,
+        expires_at: None,
     };
     if !already_read.is_empty() {
         let incoming = driver.decode(&already_read);
@@ -79,6 +80,8 @@ struct Driver {
     /// The peer broke the protocol: nothing it sends can be understood any more.
     is_broken: bool,
     closing_until: Option<Instant>,
+    /// When the token that it logged in with no longer counts.
+    expires_at: Option<Millis>,
 }
 
 /// What came in, taken out of the shared buffer so that handling it may wait.
@@ -135,7 +138,8 @@ impl Driver {
     }
 
     fn next_deadline(&self) -> Instant {
-        let in_ms = (self.session.deadline() - self.app.now()).max(0);
+        let due = self.expires_at.map_or(self.session.deadline(), |expires_at| expires_at.min(self.session.deadline()));
+        let in_ms = (due - self.app.now()).max(0);
         let session = Instant::now() + Duration::from_millis(in_ms.unsigned_abs());
         let write = self.connection.blocked_since().map(|since| Instant::from_std(since + WRITE_DEADLINE));
         [write, self.closing_until].into_iter().flatten().fold(session, Instant::min)
@@ -149,6 +153,9 @@ impl Driver {
             return;
         }
         let now = self.app.now();
+        if self.expires_at.take_if(|expires_at| now >= *expires_at).is_some() {
+            self.connection.close(1008, "the token has expired");
+        }
         if now >= self.session.deadline() {
             for step in self.session.on_deadline(now) {
                 self.do_now(step);
@@ -245,7 +252,7 @@ impl Driver {
                     match agent {
                         Some(agent) => {
                             let member = access::speaks_for(state, identity.member, agent)?;
-                            Ok(Identity { member, token: None })
+                            Ok(Identity { member, proof: Proof::Another })
                         }
                         None => Ok(identity),
                     }
@@ -255,7 +262,7 @@ impl Driver {
             Ask::Prove { login, secret } => {
                 self.connection.flush();
                 let proven = login::prove(&self.app, &login, secret, self.connection.address).await;
-                let proven = proven.map(|member| Identity { member: member.id, token: None });
+                let proven = proven.map(|member| Identity { member: member.id, proof: Proof::Password });
                 self.log_in(proven.map_err(Refusal::from), ticket).await;
             }
             Ask::Do { command, on_behalf } => {
@@ -302,7 +309,10 @@ impl Driver {
     /// Waits for the outcome: what the client sends behind its log-in is read as somebody's.
     async fn log_in(&mut self, proven: Result<Identity, Refusal>, ticket: Ticket) {
         let outcome = match proven {
-            Ok(identity) => self.app.attach(Arc::clone(&self.connection), identity, ticket).await,
+            Ok(identity) => {
+                self.expires_at = identity.proof.token().map(|token| token.expires_at);
+                self.app.attach(Arc::clone(&self.connection), identity, ticket).await
+            }
             Err(refusal) => Err(refusal),
         };
         self.finish_login(outcome);

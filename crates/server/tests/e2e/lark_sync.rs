@@ -156,6 +156,18 @@ async fn a_long_absence_is_replayed_whole_or_answered_with_reload() {
 }
 
 #[tokio::test]
+async fn a_position_from_before_a_restored_backup_is_answered_with_reload() {
+    let (_hub, alice) = start().await;
+    let general = alice.add_channel("general", &[]).await;
+    alice.lark().await.say(&general, "hello").await;
+    let seq = number(&alice.history(&general).await[0], "seq");
+    let mut lark = alice.lark().await;
+    let (missed, end) = resume(&mut lark, json!({ "channel_id": general, "after_seq": seq + 3 })).await;
+    assert_eq!((missed.len(), &end["type"]), (0, &json!("sync.reload")));
+    assert_eq!(number(&end["data"], "seq"), seq);
+}
+
+#[tokio::test]
 async fn after_done_the_live_frames_go_on_without_gap_or_double() {
     let (_hub, alice) = start().await;
     let bob = alice.add_human("bob").await;

@@ -3,8 +3,9 @@
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
+use crate::support::member::PASSWORD;
 use crate::support::token::{SECRET, claims, now, signed, unsigned};
-use crate::support::{Member, start};
+use crate::support::{Member, start, text};
 
 async fn refuses_everywhere(member: &Member, token: &str) {
     let mut lark = member.dial().await;
@@ -91,6 +92,38 @@ async fn a_logged_out_token_is_refused_also_after_a_restart() {
     refuses_everywhere(&bob, &bob.token).await;
     alice.lark().await;
     alice.log_in("bob").await.lark().await;
+}
+
+#[tokio::test]
+async fn a_changed_password_ends_what_is_open_and_not_what_came_in_with_a_key() {
+    let (_hub, alice) = start().await;
+    let key = alice.rest.post(&alice.path(&format!("members/{}/key", alice.id)), json!({})).await.ok();
+    let mut with_key = alice.dial().await;
+    with_key.login(text(&key, "api_key")).await;
+    let mut lark = alice.lark().await;
+    let change = json!({ "current_password": PASSWORD, "new_password": "another good password" });
+    alice.rest.post("/v1/members/me/password", change).await.ok();
+    assert_eq!(lark.closed().await, Some(1008));
+    with_key.ask("inbox.poll", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_replaced_key_ends_what_is_open() {
+    let (_hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let mut lark = codebot.lark().await;
+    alice.rest.post(&alice.path(&format!("members/{}/key", codebot.id)), json!({})).await.ok();
+    assert_eq!(lark.closed().await, Some(1008));
+}
+
+#[tokio::test]
+async fn a_token_that_expires_ends_what_is_open() {
+    let (_hub, alice) = start().await;
+    let mut short = claims_of(&alice);
+    short["exp"] = json!(now() + 6);
+    let mut lark = alice.dial().await;
+    lark.login(&signed(&short, Algorithm::HS256, SECRET)).await;
+    assert_eq!(lark.closed().await, Some(1008));
 }
 
 #[tokio::test]

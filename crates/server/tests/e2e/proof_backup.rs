@@ -84,5 +84,6 @@ async fn restoring_something_that_is_no_backup_fails_and_makes_nothing() {
     let arguments = ["restore", junk.to_str().expect("a path"), "--data-dir", target.to_str().expect("a path")];
     let done = moot(folder.path(), &arguments, &[]).await;
     assert_eq!(done.code, Some(1), "{}", done.stderr);
-    assert!(done.stderr.contains("junk"), "{}", done.stderr);
+    assert!(done.stderr.contains("junk` is not a backup of a hub"), "{}", done.stderr);
+    assert!(!target.exists());
 }

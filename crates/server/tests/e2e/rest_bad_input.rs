@@ -80,15 +80,17 @@ async fn an_error_says_what_was_wrong_without_showing_the_inside() {
 #[tokio::test]
 async fn a_foreign_origin_does_not_write_over_rest() {
     let (_hub, alice) = start().await;
-    // A page of another site has no token; what it can send must not count as somebody's.
-    let anonymous = alice.rest.anonymous();
-    let answer = anonymous
-        .request(reqwest::Method::GET, "/v1/members/me")
-        .header("origin", "https://evil.example")
-        .send()
-        .await
-        .expect("an answer");
-    assert_eq!(answer.status(), 401);
+    let general = alice.add_channel("general", &[]).await;
+    let path = format!("/v1/channels/{general}/messages");
+    let from = |origin: String| {
+        let request = alice.rest.request(reqwest::Method::POST, &path).header("origin", origin);
+        request.json(&json!({ "content": "hello" })).send()
+    };
+    let answer = from("https://evil.example".to_owned()).await.expect("an answer");
+    assert_eq!(answer.status(), 403);
     let allowed = answer.headers().get("access-control-allow-origin");
     assert!(allowed.is_none(), "{allowed:?}");
+    assert_eq!(alice.history(&general).await, json!([]));
+    let own = from(alice.rest.base.clone()).await.expect("an answer");
+    assert_eq!(own.status(), 201);
 }

@@ -284,7 +284,7 @@ async fn channels_are_made_changed_and_deleted_by_those_who_may() {
     owner.say(uid, "thanks").await;
     let renamed = other.call("update_channel", json!([uid, "ideas", "new"])).await;
     assert_eq!((&renamed["success"], text(&renamed, "name")), (&json!(true), "ideas"));
-    assert_eq!(other.refused("create_channel", json!(["IDEAS"])).await, "a channel named `IDEAS` exists");
+    assert_eq!(other.refused("create_channel", json!(["IDEAS"])).await, "a channel named `ideas` exists");
     let open = owner.call("create_channel", json!(["open"])).await;
     assert_eq!(open["tag"], "public");
     let refused = other.refused("delete_channel", json!([open["uid"]])).await;

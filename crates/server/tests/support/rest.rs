@@ -7,7 +7,7 @@ use serde_json::Value;
 #[derive(Clone)]
 pub struct Rest {
     client: Client,
-    base: String,
+    pub base: String,
     authorization: Option<String>,
 }
 

@@ -16,6 +16,7 @@ use crate::sqlite::{DATABASE, create_private_file, make_private_folder, schema, 
 /// checked beside the old content first; until all of it proved sound, nothing that was there is touched.
 pub fn restore(source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreError> {
     let archive = File::open(source).map_err(with_file("read", source))?;
+    look_at_beginning(source)?;
     let _lock = take_folder(data_dir)?;
     if !force && data_dir.join(DATABASE).exists() {
         return Err(StoreError::Other(format!(
@@ -50,6 +51,19 @@ impl Drop for Staging {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// What is no archive at all is refused before anything is made.
+fn look_at_beginning(source: &Path) -> Result<(), StoreError> {
+    let mut archive = tar::Archive::new(File::open(source).map_err(with_file("read", source))?);
+    let first = archive.entries().ok().and_then(|mut entries| entries.next());
+    if first.is_some_and(|entry| entry.is_ok_and(|entry| entry.path().is_ok_and(|name| is_known(&name)))) {
+        return Ok(());
+    }
+    Err(StoreError::Other(format!(
+        "`{}` is not a backup of a hub\nhint: `moot backup FILE` makes one",
+        source.display()
+    )))
 }
 
 fn unpack(archive: File, source: &Path, folder: &Path) -> Result<(), StoreError> {

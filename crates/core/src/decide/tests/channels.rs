@@ -51,7 +51,7 @@ fn names_of_channels_do_not_differ_by_case() {
     let alice = world.alice;
     let general = world.channel("General", &[alice]);
     let other = world.channel("other", &[alice]);
-    let taken = Refusal::conflict("a channel named `gEnErAl` exists");
+    let taken = Refusal::conflict("a channel named `General` exists");
     assert_eq!(world.refused(alice, create(&world, "gEnErAl", ChannelKind::Private)), taken);
     assert_eq!(world.refused(alice, rename(other, "gEnErAl")), taken);
     world.done(alice, rename(general, "gEnErAl"));

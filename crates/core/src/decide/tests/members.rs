@@ -200,7 +200,7 @@ fn a_new_key_replaces_the_old_one() {
     assert!(world.state.member_by_key(&key(1)).is_none());
     assert_eq!(world.state.member_by_key(&key(2)).map(|found| found.id), Some(agent));
     assert_eq!(world.refused(member, replace(agent, 3)), refusal::ADMINS_ONLY);
-    assert_eq!(world.refused(admin, replace(member, 3)), refusal::ADMINS_ONLY, "an admin is not its people");
+    assert_eq!(world.refused(admin, replace(member, 3)), refusal::KEY_OF_A_PERSON, "an admin is not its people");
     assert_eq!(world.refused(stranger, replace(agent, 3)), refusal::MEMBER_NOT_FOUND);
 }
 
