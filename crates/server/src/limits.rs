@@ -116,6 +116,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn requests_are_limited_per_member() {
+        let limits = RateLimits::default();
+        let (busy, calm) = (MemberId(1), MemberId(2));
+        let refused = (0..100_000).find_map(|_| limits.check_request(busy).err()).expect("a limit");
+        assert_eq!(refused.whole_seconds(), 1);
+        assert_eq!(limits.check_request(calm), Ok(()));
+    }
+
+    #[test]
     fn failed_logins_are_limited_per_key_until_the_window_is_over() {
         let start = Instant::now();
         let mut failures = Failures::new(2);

@@ -13,7 +13,7 @@ use crate::sqlite::{DATABASE, create_private_file, make_private_folder, schema, 
 /// Puts the hub of an archive into a data folder.
 ///
 /// Refuses a folder that holds a hub, unless forced, and one that a hub is using, always. The archive is unpacked and
-/// checked beside the old content first; until all of it proved sound, nothing that was there is touched.
+/// its databases are checked beside the old content first; until they proved sound, nothing that was there is touched.
 pub fn restore(source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreError> {
     let archive = File::open(source).map_err(with_file("read", source))?;
     look_at_beginning(source)?;
