@@ -22,7 +22,7 @@ MOOT_SECTION__KEY (or MOOT_SECTION__KEY_FILE), a flag.")]
 pub enum Command {
     /// Print where the configuration file is.
     Path(JsonArg),
-    /// List every key with its value and its origin; secrets are shown as ***.
+    /// List every key with its value and its origin; secrets are shown as ***, long values are cut.
     List(ListArgs),
     /// Print the value of one key.
     Get(GetArgs),
@@ -94,9 +94,19 @@ fn list(loaded: &Loaded, args: &ListArgs) -> anyhow::Result<()> {
     }
     let header = if args.about { ["KEY", "VALUE", "FOR"] } else { ["KEY", "VALUE", "FROM"] };
     let last = |path: &str| if args.about { keys::about(path).to_owned() } else { loaded.origin(path).to_string() };
-    let row =
-        |(path, value): &(String, &toml::Value)| vec![path.clone(), values::shown(path, value).to_string(), last(path)];
+    let row = |(path, value): &(String, &toml::Value)| {
+        vec![path.clone(), in_column(&values::shown(path, value).to_string()), last(path)]
+    };
     output::table(&header, &leaves.iter().map(row).collect::<Vec<_>>())
+}
+
+/// One long value does not make every line long; `get` shows it whole.
+fn in_column(value: &str) -> String {
+    const WIDTH: usize = 40;
+    match value.char_indices().nth(WIDTH) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
 }
 
 fn get(loaded: &Loaded, args: &GetArgs) -> anyhow::Result<()> {
