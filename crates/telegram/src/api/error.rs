@@ -71,6 +71,11 @@ impl ApiError {
         self.says(&words) || self.says(&["message can't be edited", "message can't be deleted"])
     }
 
+    /// The message is there, but it cannot be removed (any more).
+    pub fn is_irremovable(&self) -> bool {
+        self.says(&["message can't be deleted"])
+    }
+
     /// The topic is not there any more.
     pub fn is_topic_gone(&self) -> bool {
         self.says(&["message thread not found", "topic_deleted", "topic_closed", "topic_id_invalid"])

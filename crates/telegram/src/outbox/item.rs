@@ -7,7 +7,7 @@ use super::pace::{Moment, Weight};
 use super::scheduler::{Action, Call};
 use crate::api::{Keyboard, MessageId};
 use crate::journal::{Content, Floors, Kind, Slip, SlipState};
-use crate::text::{self, Rendered};
+use crate::text::{self, GAP, Rendered};
 
 /// What is given up to get a message through that Telegram does not like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +16,14 @@ pub enum Stage {
     Full,
     /// The looks.
     Plain,
-    /// The looks, the buttons, the reply, and all but the beginning.
+    /// The looks, the buttons, the reply, and all but the beginning and the footer.
     Short,
 }
 
 /// What is left of a text in the last resort, in characters.
 const SHORT: usize = 1000;
+/// What a message says that should be away but cannot be removed.
+const OVER: &str = "over";
 
 impl Stage {
     fn next(self) -> Option<Self> {
@@ -34,7 +36,8 @@ impl Stage {
 
     /// The content as it is sent.
     pub fn dress(self, content: &Content) -> Cow<'_, Content> {
-        let text = content.rendered.text.trim();
+        // White space at the beginning may be the indentation of code.
+        let text = content.rendered.text.trim_end();
         // An empty message is refused.
         let text = if text.is_empty() { "…" } else { text };
         match self {
@@ -43,12 +46,20 @@ impl Stage {
                 let rendered = Rendered { text: text.to_owned(), entities: Vec::new() };
                 Cow::Owned(Content { rendered, keyboard: content.keyboard.clone() })
             }
-            Self::Short => {
-                let short = text.chars().take(SHORT).collect::<String>();
-                Cow::Owned(Content { rendered: text::plain(&short), keyboard: Keyboard::none() })
-            }
+            Self::Short => Cow::Owned(Content { rendered: text::plain(&shortened(text)), keyboard: Keyboard::none() }),
         }
     }
+}
+
+/// The beginning of a text, and its last paragraph: there the footer is, with the line that goes on with the thread.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= SHORT {
+        return text.to_owned();
+    }
+    let footer = text.rsplit_once(GAP).map_or("", |(_, last)| last);
+    let footer = if footer.chars().count() <= SHORT / 2 { footer } else { "" };
+    let beginning: String = text.chars().take(SHORT - footer.chars().count()).collect();
+    format!("{}…{GAP}{footer}", beginning.trim_end())
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +75,8 @@ pub struct Item {
     closed: bool,
     /// Another message is to take its place, so it need not be sent.
     replaced: bool,
+    /// Telegram does not remove it any more, so it is made to say nothing of interest.
+    irremovable: bool,
     /// Since when something is due.
     since: Moment,
     /// When it was last sent or edited.
@@ -79,6 +92,7 @@ impl Item {
             next: None,
             closed: false,
             replaced: false,
+            irremovable: false,
             since: now,
             touched: None,
         }
@@ -95,6 +109,7 @@ impl Item {
             (SlipState::Waiting, None) if self.replaced => None,
             (SlipState::Waiting, None) if self.slip.kind == Kind::Sign => Some(Weight::Sign),
             (SlipState::Waiting, None) => Some(Weight::Send),
+            (SlipState::Leaving, Some(_)) if self.irremovable => Some(Weight::LastWords),
             (SlipState::Leaving, Some(_)) => Some(Weight::Delete),
             (SlipState::Changed, Some(_)) => Some(Weight::LastWords),
             (SlipState::Settled, Some(_)) if self.said.as_ref() != Some(&self.slip.content) => Some(Weight::Edit),
@@ -196,6 +211,18 @@ impl Item {
     pub fn remove(&mut self, now: Moment) {
         self.slip.state = SlipState::Leaving;
         self.since = now;
+    }
+
+    /// It is to go, but it cannot: only its words and its buttons can.
+    pub fn stay(&mut self) {
+        self.stop_progress();
+        self.irremovable = true;
+        self.stage = Stage::Full;
+        self.slip.content = Content::new(text::plain(OVER));
+    }
+
+    pub fn stays(&self) -> bool {
+        self.irremovable
     }
 
     /// Another message is to take its place.

@@ -347,10 +347,8 @@ impl Scheduler {
                 self.set_doubt(slip, None);
                 vec![Report::NotThere(slip)]
             }
-            (Answer::Done, Action::Delete(_)) => {
-                self.forget(slip);
-                vec![Report::Gone(slip)]
-            }
+            (Answer::Done, Action::Delete(_)) => self.gone(slip),
+            (Answer::Done, _) if self.stays(slip) => self.gone(slip),
             (Answer::Done, _) => {
                 if let Some(item) = self.item(slip) {
                     item.edited(call, now);
@@ -359,6 +357,16 @@ impl Scheduler {
                 owed.then_some(Report::Edited { slip, revision }).into_iter().collect()
             }
         }
+    }
+
+    fn gone(&mut self, slip: SlipId) -> Vec<Report> {
+        self.forget(slip);
+        vec![Report::Gone(slip)]
+    }
+
+    /// Whether it is a message that cannot be removed, so that an edit is the last that is done about it.
+    fn stays(&mut self, slip: SlipId) -> bool {
+        self.item(slip).is_some_and(|item| item.stays())
     }
 
     fn set_doubt(&mut self, slip: SlipId, floors: Option<Floors>) {
@@ -387,9 +395,17 @@ impl Scheduler {
         match call.action {
             Action::Send { .. } => self.send_refused(call, error),
             Action::Find(_) => self.succeeded(call, Answer::Found(None), now),
-            Action::Edit(_) if error.is_not_modified() => self.succeeded(call, Answer::Done, now),
+            Action::Edit(_) if error.is_not_modified() || self.stays(call.slip) => {
+                self.succeeded(call, Answer::Done, now)
+            }
             Action::Edit(_) => self.edit_refused(call, error, now),
-            // It is away, or it is too old to be taken away.
+            Action::Delete(_) if error.is_irremovable() => {
+                if let Some(item) = self.item(call.slip) {
+                    item.stay();
+                }
+                Vec::new()
+            }
+            // It is away.
             Action::Delete(_) => self.succeeded(call, Answer::Done, now),
         }
     }

@@ -1,7 +1,7 @@
 //! Keeping to the limits: one page with its body cut, or as many pages as it takes.
 
 use super::render::{shifted, trimmed};
-use super::{MOST_ENTITIES, MOST_ENTITY_BYTES, MOST_TEXT, Message, Rendered, render, utf16};
+use super::{GAP, MOST_ENTITIES, MOST_ENTITY_BYTES, MOST_TEXT, Message, Rendered, render, utf16};
 use crate::api::{Entity, EntityKind};
 
 /// What happens to an answer that is longer than a message.
@@ -18,8 +18,6 @@ pub enum Overflow {
 const MOST_HEADER: usize = 512;
 /// What ` · continued (12/34)` may take.
 const CONTINUED: usize = 32;
-/// Between two parts.
-const GAP: &str = "\n\n";
 
 /// The message as one page or several, each with the footer.
 pub fn pages(message: &Message, overflow: Overflow) -> Vec<Rendered> {

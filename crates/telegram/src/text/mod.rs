@@ -25,6 +25,8 @@ pub const MOST_TEXT: usize = 4096;
 pub const MOST_ENTITIES: usize = 100;
 /// What the entities of a message may weigh together, somewhat below what the server refuses.
 pub const MOST_ENTITY_BYTES: usize = 9000;
+/// Between header, body and footer.
+pub const GAP: &str = "\n\n";
 
 /// A message as the Bot API takes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -296,9 +296,12 @@ pub(super) fn shifted(mut entity: Entity, by: usize) -> Entity {
     entity
 }
 
-/// Without white space at both ends, which the server would cut off.
+/// Without blank lines at the beginning and white space at the end, which the server would cut off. What the first line
+/// begins with stays: it may be the indentation of code.
 pub(super) fn trimmed(rendered: Rendered) -> Rendered {
-    let start = rendered.text.len() - rendered.text.trim_start().len();
+    let blank = rendered.text.len() - rendered.text.trim_start().len();
+    let line = rendered.text[..blank].rfind('\n').map_or(0, |at| at + 1);
+    let start = if blank == rendered.text.len() { blank } else { line };
     let end = rendered.text.trim_end().len().max(start);
     rendered.slice(start..end)
 }

@@ -49,7 +49,7 @@ fn lines_that_end_stay_lines() {
 #[test]
 fn code_blocks_keep_language_and_indentation() {
     let rendered = render("```rust title=x\n  fn x() {}\n\n  y\n```\nafter");
-    assert_eq!(looks(&rendered)[0], (Pre, "fn x() {}\n\n  y".into()), "white space at the very beginning is cut off");
+    assert_eq!(looks(&rendered)[0], (Pre, "  fn x() {}\n\n  y".into()));
     assert_eq!(rendered.entities[0].language.as_deref(), Some("rust"));
     check("a\n```\n  b\n```", "a\n\n  b", &[(Pre, "  b")]);
 }
@@ -145,6 +145,17 @@ fn a_split_closes_a_fence_and_opens_it_again() {
     }
     assert!(pages[1].text.starts_with(&format!("done · codex · 5s · continued (2/{})\n\nlet x", pages.len())));
     assert!(looks(&pages[0]).iter().any(|(kind, on)| *kind == Pre && on.ends_with(';')), "cut at the end of a line");
+}
+
+#[test]
+fn a_page_that_begins_within_code_keeps_its_indentation() {
+    let code: String = (0..500).map(|n| format!("        x{n} = {n}\n")).collect();
+    let pages = pages(&message(&format!("```python\n{code}```")), Overflow::Split);
+    assert!(pages.len() >= 3);
+    for page in &pages {
+        let on = looks(page).into_iter().find(|(kind, _)| *kind == Pre).expect("code").1;
+        assert!(on.lines().all(|line| line.starts_with("        x")), "{on}");
+    }
 }
 
 #[test]

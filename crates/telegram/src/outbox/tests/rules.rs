@@ -289,6 +289,19 @@ fn a_message_removed_while_it_is_being_sent_goes_away_afterwards() {
 }
 
 #[test]
+fn what_can_neither_be_removed_nor_changed_is_left_alone() {
+    let mut scheduler = scheduler();
+    scheduler.order(Order::Remove(leaving(1, PERSON)), ms(0));
+    let refused = |text: &str| ApiError::Rejected { code: 400, description: text.into(), moved_to: None };
+    let call = scheduler.next(ms(0)).unwrap();
+    assert_eq!(scheduler.done(&call, Err(refused("message can't be deleted")), ms(0), 0.5), []);
+    let call = scheduler.next(ms(0)).unwrap();
+    assert_eq!(call.action, Action::Edit(MessageId(1)));
+    assert_eq!(scheduler.done(&call, Err(refused("message can't be edited")), ms(0), 0.5), [Report::Gone(SlipId(1))]);
+    assert!(scheduler.is_idle());
+}
+
+#[test]
 fn nothing_is_remembered_of_what_is_over() {
     let mut scheduler = scheduler();
     for id in 1..=100 {
