@@ -2,7 +2,7 @@
 
 use crate::api::{BotCommand, MOST_COMMANDS};
 
-/// Every command that the bridge answers, with its line in the menu and whether it needs topics.
+/// Every command that the bridge answers, with its line in the menu.
 pub const COMMANDS: [(&str, &str); 15] = [
     ("cancel", "cancel run"),
     ("new", "begin a new thread"),
@@ -31,6 +31,14 @@ pub struct Offer<'a> {
     pub topics: bool,
     /// Whether any chat that is served is a group.
     pub groups: bool,
+    /// Whether a chat goes on with its thread.
+    pub sessions: bool,
+    /// Whether the bridge runs beside a hub.
+    pub hub: bool,
+    /// Whether any engine listens while it works.
+    pub steering: bool,
+    /// Whether any engine can be told how long to think.
+    pub reasoning: bool,
 }
 
 /// The menu, at most as long as the server takes it, and how many entries found no room.
@@ -39,6 +47,10 @@ pub fn menu(offer: &Offer<'_>) -> (Vec<BotCommand>, usize) {
     let supported = |name: &str| match name {
         "topic" => offer.topics,
         "trigger" => offer.groups,
+        "new" => offer.sessions,
+        "link" | "unlink" => offer.hub,
+        "steer" => offer.steering,
+        "reasoning" => offer.reasoning,
         "cancel" => false,
         _ => true,
     };
@@ -74,9 +86,9 @@ mod tests {
 
     #[test]
     fn the_command_list_includes_cancel_engines_and_valid_project_aliases() {
-        let offer = Offer { engines: vec!["codex"], projects: vec!["Web", "my-app", "new"], ..Offer::default() };
+        let offer = Offer { engines: vec!["codex"], projects: vec!["Web", "my-app", "status"], ..Offer::default() };
         let names = names(&offer);
-        for name in ["cancel", "codex", "web", "new", "status"] {
+        for name in ["cancel", "codex", "web", "status"] {
             assert_eq!(names.iter().filter(|known| *known == name).count(), 1, "{name}: {names:?}");
         }
         assert!(!names.iter().any(|name| name.contains('-')));
@@ -84,10 +96,19 @@ mod tests {
 
     #[test]
     fn it_does_not_include_commands_the_bot_does_not_support() {
-        let private = names(&Offer::default());
-        assert!(!private.contains(&"topic".to_owned()) && !private.contains(&"trigger".to_owned()));
-        let forum = names(&Offer { topics: true, groups: true, ..Offer::default() });
-        assert!(forum.contains(&"topic".to_owned()) && forum.contains(&"trigger".to_owned()));
+        let least = names(&Offer::default());
+        let cases: [(&[&str], Offer<'_>); 6] = [
+            (&["topic"], Offer { topics: true, ..Offer::default() }),
+            (&["trigger"], Offer { groups: true, ..Offer::default() }),
+            (&["new"], Offer { sessions: true, ..Offer::default() }),
+            (&["link", "unlink"], Offer { hub: true, ..Offer::default() }),
+            (&["steer"], Offer { steering: true, ..Offer::default() }),
+            (&["reasoning"], Offer { reasoning: true, ..Offer::default() }),
+        ];
+        for (wanted, offer) in cases {
+            let more: Vec<String> = names(&offer).into_iter().filter(|name| !least.contains(name)).collect();
+            assert_eq!(more, wanted);
+        }
     }
 
     #[test]
@@ -105,6 +126,6 @@ mod tests {
         let (entries, left_out) = menu(&Offer { engines: vec!["codex"], projects, ..Offer::default() });
         assert_eq!(entries.len(), 100);
         assert_eq!(entries.last().unwrap().command, "cancel");
-        assert_eq!(left_out, 1 + 12 + 150 + 1 - 100, "engine, own commands, projects, cancel");
+        assert_eq!(left_out, 1 + 7 + 150 + 1 - 100, "engine, own commands, projects, cancel");
     }
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::telegram::{ANN, Bridge, EVE, GROUP, Setup};
+use crate::support::telegram::{ANN, Bridge, EVE, Fault, GROUP, Setup};
 
 const FORUM: i64 = -1_000_000_000_777;
 
@@ -139,7 +139,6 @@ async fn every_command_in_the_menu_gets_an_answer_and_starts_nothing() {
         "codex",
         "claude",
         "web",
-        "new",
         "ctx",
         "agent",
         "model",
@@ -149,8 +148,12 @@ async fn every_command_in_the_menu_gets_an_answer_and_starts_nothing() {
         "file",
         "usage",
         "status",
+        "steer",
     ] {
         assert!(names.contains(&name), "{name} is not in {names:?}");
+    }
+    for name in ["new", "link", "unlink"] {
+        assert!(!names.contains(&name), "without a hub and without sessions nobody needs {name}");
     }
     assert!(!names.contains(&"opencode"), "what is not installed is not offered");
     bridge.wait_text(ANN, "Folkmoot is ready").await;
@@ -204,6 +207,8 @@ async fn trigger_mentions_runs_only_what_addresses_the_bot() {
 #[tokio::test]
 async fn new_says_what_it_means_and_in_chat_mode_a_chat_goes_on_until_then() {
     let bridge = Setup::new().await.telegram("chat_id = 1001\nsession_mode = \"chat\"").start().await;
+    let has_new = |commands: &[Value]| commands.iter().any(|entry| entry["command"] == "new");
+    bridge.api.wait("a menu with /new", |world| has_new(&world.commands).then_some(())).await;
     folder_of(&bridge, ANN, "one").await;
     bridge.wait_text(ANN, "done").await;
     folder_of(&bridge, ANN, "two").await;
@@ -258,6 +263,8 @@ async fn file_put_and_get_stay_inside_the_project() {
     bridge.wait_text(FORUM, "docs/a.txt exists already").await;
     bridge.api.say_more(FORUM, ANN, put("/file put ../outside"));
     bridge.wait_text(FORUM, "../outside is not a path inside the project").await;
+    bridge.api.fail_next("sendDocument", Fault::too_many(1), 1);
+    bridge.api.fail_next("sendDocument", Fault::Status(502), 1);
     bridge.api.say(FORUM, ANN, "/file get docs/a.txt");
     bridge.api.wait("the document", |world| (world.documents.len() == 1).then_some(())).await;
     bridge.api.say(FORUM, ANN, "/file get docs");

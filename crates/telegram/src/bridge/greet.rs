@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use folkmoot_engines::availability;
-use folkmoot_engines::engine::Engine;
+use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::run::Runner;
 use folkmoot_peers::backoff::Backoff;
 use tokio::sync::mpsc;
@@ -14,6 +14,7 @@ use super::{Event, Spot, configured, unix_now};
 use crate::api::{ApiError, Me};
 use crate::journal::{Content, JournalError, Kind};
 use crate::menu::{self, Offer};
+use crate::settings::Sessions;
 use crate::shared::Shared;
 use crate::text;
 
@@ -32,10 +33,10 @@ pub(super) async fn greet(shared: Arc<Shared>, runner: Runner, events: mpsc::Unb
     shared.set_me(me);
     let usable: Vec<&'static dyn Engine> =
         configured(&shared.settings).into_iter().filter(|engine| is_installed(*engine, &runner)).collect();
-    set_menu(&shared, &usable).await;
     if let Err(error) = say_ready(&shared, &usable).await {
         tracing::warn!(%error, "the bridge could not say that it is ready");
     }
+    set_menu(&shared, &usable).await;
 }
 
 /// Asks until there is an answer; an error is a refusal.
@@ -54,6 +55,16 @@ fn is_installed(engine: &'static dyn Engine, runner: &Runner) -> bool {
     availability::is_installed(engine, &runner.settings(&engine.id()))
 }
 
+/// Whether an engine takes words while it works; the programs may have to be asked first.
+async fn any_listens(shared: &Shared, usable: &[&'static dyn Engine]) -> bool {
+    for engine in usable {
+        if shared.modes.of(&engine.id()).await == Mode::Warm {
+            return true;
+        }
+    }
+    false
+}
+
 async fn set_menu(shared: &Shared, usable: &[&'static dyn Engine]) {
     let settings = &shared.settings;
     let ids: Vec<_> = usable.iter().map(|engine| engine.id()).collect();
@@ -63,6 +74,10 @@ async fn set_menu(shared: &Shared, usable: &[&'static dyn Engine]) {
         projects: settings.projects.aliases().collect(),
         topics: groups && settings.projects.aliases().next().is_some(),
         groups,
+        sessions: settings.sessions == Sessions::Chat,
+        hub: shared.hub.is_some(),
+        steering: any_listens(shared, usable).await,
+        reasoning: usable.iter().any(|engine| engine.reasoning_key().is_some()),
     };
     let (commands, left_out) = menu::menu(&offer);
     if left_out > 0 {
