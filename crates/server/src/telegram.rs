@@ -86,7 +86,7 @@ fn of_project(project: &config::Project) -> Project {
 }
 
 /// The engines that the configuration names and that we know.
-fn configured_engines(config: &Config, default: &str) -> Vec<EngineId> {
+pub fn configured_engines(config: &Config, default: &str) -> Vec<EngineId> {
     let projects = config.projects.values().map(|project| project.default_engine.as_str());
     let mut names: Vec<&str> =
         config.engines.named.keys().map(String::as_str).chain([default]).chain(projects).collect();

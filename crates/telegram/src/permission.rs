@@ -26,13 +26,14 @@ pub enum Verdict {
 pub const NOBODY_ALLOWED: &str = "nobody may give orders in this group yet\n\
     hint: set `telegram.allowed_user_ids` to the ids of the people who may, and start the bridge again";
 
+/// The person who wrote a message. Whoever writes as a chat (an anonymous admin, a channel) could be anybody.
+pub fn author(message: &Message) -> Option<&User> {
+    message.from.as_ref().filter(|user| !user.is_bot && message.sender_chat.is_none())
+}
+
 impl Permission {
     pub fn of_message(&self, message: &Message) -> Verdict {
-        match &message.from {
-            // Somebody who writes as a chat (an anonymous admin, a channel) could be anybody.
-            Some(user) if !user.is_bot && message.sender_chat.is_none() => self.judge(&message.chat, user),
-            _ => Verdict::Ignore,
-        }
+        author(message).map_or(Verdict::Ignore, |user| self.judge(&message.chat, user))
     }
 
     pub fn of_button(&self, query: &CallbackQuery) -> Verdict {

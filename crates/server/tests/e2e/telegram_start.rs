@@ -1,8 +1,12 @@
 //! The ways in: the bridge inside `moot serve`, its set-up, the look of `moot doctor`, and the pace of edits.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::support::telegram::{ANN, Bridge, Setup, TOKEN, walk_through_setup};
+use serde_json::{Value, json};
+
+use crate::support::telegram::{ANN, Bridge, GROUP, Setup, TOKEN, walk_through_setup};
+use crate::support::terminal::Terminal;
 use crate::support::{self, moot};
 
 /// A hub whose configuration has a bot.
@@ -18,6 +22,8 @@ fn hub_with_bot(setup: &Setup, token: &str) -> support::Setup {
 async fn the_hub_runs_the_bridge_and_takes_it_down_cleanly() {
     let setup = Setup::new().await;
     let mut hub = hub_with_bot(&setup, TOKEN).start().await;
+    let has_link = |commands: &[Value]| commands.iter().any(|entry| entry["command"] == "link");
+    setup.api.wait("a menu with /link", |world| has_link(&world.commands).then_some(())).await;
     setup.api.say(ANN, ANN, "through the hub");
     let last = setup.api.wait_shown(ANN, "the answer", |message| message.text.starts_with("done")).await;
     assert!(last.text.contains("echo: through the hub"), "{}", last.text);
@@ -65,6 +71,45 @@ async fn setup_checks_the_token_and_writes_a_configuration_that_works() {
     assert_eq!(checked.code, Some(0), "{}", checked.stderr);
 }
 
+/// Writes the configuration of a home, and says where it is.
+fn configured(home: &Path, config: &str) -> PathBuf {
+    let file = home.join("config/folkmoot/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, config).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn setup_takes_no_anonymous_admin_and_no_demonstration_for_the_real_thing() {
+    let setup = Setup::new().await;
+    setup.api.with(|world| {
+        world.add_group(GROUP);
+    });
+    let home = tempfile::tempdir().unwrap();
+    let missing = |name| format!("[engines.{name}]\ncommand = \"/nonexistent/{name}\"\n");
+    let engines = ["claude", "codex", "opencode", "pi"].map(missing).concat();
+    let file = configured(home.path(), &format!("{engines}[telegram]\napi_base = \"{}\"\n", setup.api.base()));
+    let mut terminal = Terminal::run(home.path(), &["telegram", "setup", "--token-stdin"]);
+    terminal.press(&format!("{TOKEN}\n"));
+    terminal.shows("Now write anything to @moot_test_bot").await;
+    let nobody = json!({"id": 1_087_968_824, "is_bot": true, "first_name": "Group"});
+    let as_group = json!({"text": "hi", "from": nobody, "sender_chat": {"id": GROUP, "type": "supergroup"}});
+    setup.api.say_more(GROUP, 1_087_968_824, as_group);
+    terminal.shows("written anonymously").await;
+    setup.api.say(GROUP, ANN, "hi");
+    terminal.shows("Serve this chat?").await;
+    terminal.press("y\n");
+    terminal.shows("No engine is installed").await;
+    terminal.shows("Engine of new threads [codex]").await;
+    terminal.press("\n");
+    terminal.shows("hint: install it, or set `engines.codex.command`").await;
+    assert_eq!(terminal.end().await, Some(0));
+    let written = std::fs::read_to_string(file).unwrap();
+    for line in ["allowed_user_ids = [1001]", "chat_id = -100200", "default = \"codex\""] {
+        assert!(written.contains(line), "{line}:\n{written}");
+    }
+}
+
 #[tokio::test]
 async fn doctor_looks_at_token_chat_engine_and_ears() {
     let setup = Setup::new().await;
@@ -89,6 +134,44 @@ async fn doctor_looks_at_token_chat_engine_and_ears() {
     bad[0].1 = "1:wrong";
     let done = moot(home.path(), &["doctor"], &bad).await;
     assert!(done.stdout.contains("does not know the bot token"), "{}", done.stdout);
+}
+
+#[tokio::test]
+async fn doctor_looks_at_every_engine_and_project_and_at_who_is_served() {
+    let setup = Setup::new().await;
+    let home = tempfile::tempdir().unwrap();
+    let broken = axum::Router::new().fallback(|| async { axum::http::StatusCode::SERVICE_UNAVAILABLE });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let speech = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, broken).await });
+    let codex = setup.path("bin/codex");
+    let config = format!(
+        "[telegram]\nbot_token = \"{TOKEN}\"\napi_base = \"{}\"\nchat_id = {ANN}\nallowed_user_ids = [2002]\n\
+         [engines.codex]\ncommand = \"{}\"\n[engines.claude]\ncommand = \"/nonexistent/claude\"\n\
+         [engines.pi]\ncommand = \"/nonexistent/pi\"\n\
+         [projects.web]\npath = \"/nonexistent/web\"\ndefault_engine = \"claude\"\n\
+         [stt]\nbase_url = \"http://{speech}/v1\"\n",
+        setup.api.base(),
+        codex.display()
+    );
+    configured(home.path(), &config);
+    let done = moot(home.path(), &["doctor", "--json"], &[]).await;
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    let findings: Vec<Value> = serde_json::from_str(&done.stdout).unwrap();
+    for (check, verdict, words) in [
+        ("telegram", "fail", "nobody is served in the private chat 1001"),
+        ("engine", "ok", "codex 1.2.3"),
+        ("engine", "fail", "the project `web` needs it"),
+        ("engine", "warn", "pi cannot be used"),
+        ("project", "fail", "/nonexistent/web"),
+        ("speech", "warn", "503"),
+    ] {
+        let found = findings.iter().any(|finding| {
+            let says = finding["sentence"].as_str().unwrap_or_default().contains(words);
+            finding["check"] == check && finding["verdict"] == verdict && says
+        });
+        assert!(found, "{check} {verdict} {words}: {}", done.stdout);
+    }
 }
 
 #[tokio::test]

@@ -1,17 +1,21 @@
-//! What the Telegram bridge needs: a token, a chat, rights in it, an engine, and perhaps ears.
+//! What the Telegram bridge needs: a token, a chat, rights in it, engines, folders to work in, and perhaps ears.
 
 use std::time::Duration;
 
 use folkmoot_engines::availability;
+use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines;
-use folkmoot_telegram::api::{Bot, ChatId, Me};
+use folkmoot_telegram::api::{Bot, ChatId, Me, UserId};
+use folkmoot_telegram::permission::Permission;
+use futures_util::future::join_all;
 
 use super::Finding;
-use crate::config::{Config, Stt};
+use crate::config::{Config, Project, Stt};
 use crate::runner;
 
 const TELEGRAM: &str = "telegram";
 const ENGINE: &str = "engine";
+const PROJECT: &str = "project";
 const SPEECH: &str = "speech";
 /// How long the speech endpoint may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -21,7 +25,8 @@ pub async fn check(config: &Config) -> Vec<Finding> {
         return vec![Finding::ok(TELEGRAM, "no bot token, so no bridge; `moot telegram setup` makes one")];
     }
     let mut findings = bot(config).await;
-    findings.push(default_engine(config).await);
+    findings.extend(all_engines(config).await);
+    findings.extend(projects(config));
     findings.push(speech(config).await);
     findings
 }
@@ -48,13 +53,13 @@ async fn bot(config: &Config) -> Vec<Finding> {
         let remedy = "run `moot telegram setup`, or set `telegram.chat_id` or `telegram.allowed_user_ids`";
         findings.push(Finding::fail(TELEGRAM, "no chat and no user is configured, so nobody is served", remedy));
     }
-    for chat in permission.chats {
-        findings.push(chat_check(&bot, &me, chat, permission.users.is_empty()).await);
+    for chat in &permission.chats {
+        findings.push(chat_check(&bot, &me, *chat, &permission).await);
     }
     findings
 }
 
-async fn chat_check(bot: &Bot, me: &Me, id: ChatId, nobody_allowed: bool) -> Finding {
+async fn chat_check(bot: &Bot, me: &Me, id: ChatId, permission: &Permission) -> Finding {
     let chat = match bot.get_chat(id).await {
         Ok(chat) => chat,
         Err(error) if error.is_chat_gone() => {
@@ -64,10 +69,14 @@ async fn chat_check(bot: &Bot, me: &Me, id: ChatId, nobody_allowed: bool) -> Fin
         Err(error) => return Finding::warn(TELEGRAM, format!("chat {id}: {error}"), "try again later"),
     };
     let name = chat.title.clone().or(chat.username.clone()).or(chat.first_name.clone()).unwrap_or_default();
+    if chat.is_private() && !permission.serves_in_private(UserId(id.0)) {
+        let remedy = format!("add {id} to `telegram.allowed_user_ids`");
+        return Finding::fail(TELEGRAM, format!("nobody is served in the private chat {id} ({name})"), remedy);
+    }
     if chat.is_private() {
         return Finding::ok(TELEGRAM, format!("chat {id} ({name}) can be reached"));
     }
-    if nobody_allowed {
+    if permission.users.is_empty() {
         let remedy = "set `telegram.allowed_user_ids` to the ids of those who may";
         return Finding::fail(TELEGRAM, format!("nobody may give orders in the group {id} ({name})"), remedy);
     }
@@ -86,19 +95,48 @@ async fn chat_check(bot: &Bot, me: &Me, id: ChatId, nobody_allowed: bool) -> Fin
     }
 }
 
-async fn default_engine(config: &Config) -> Finding {
-    let name = &config.engines.default;
-    let Some(engine) = engines::find(name) else {
-        return Finding::fail(ENGINE, format!("there is no engine `{name}`"), "set `engines.default`");
-    };
-    let found = availability::look(engine, &runner::runner(config).settings(&engine.id())).await;
-    match found.problem {
-        None => Finding::ok(ENGINE, format!("{name} {}", found.version.unwrap_or_default())),
-        Some(problem) => {
-            let remedy = problem.hint.unwrap_or_else(|| "see `moot engines`".to_owned());
-            Finding::fail(ENGINE, format!("the default engine cannot be used: {}", problem.sentence), remedy)
-        }
+async fn all_engines(config: &Config) -> Vec<Finding> {
+    let default = &config.engines.default;
+    let configured = crate::telegram::configured_engines(config, default);
+    let known = configured.iter().filter_map(|id| engines::find(id.as_str()));
+    let mut findings = join_all(known.map(|engine| one_engine(config, engine))).await;
+    if engines::find(default).is_none() {
+        findings.push(Finding::fail(ENGINE, format!("there is no engine `{default}`"), "set `engines.default`"));
     }
+    findings
+}
+
+async fn one_engine(config: &Config, engine: &'static dyn Engine) -> Finding {
+    let name = engine.id();
+    let found = availability::look(engine, &runner::runner(config).settings(&name)).await;
+    let Some(problem) = found.problem else {
+        return Finding::ok(ENGINE, format!("{name} {}", found.version.unwrap_or_default()));
+    };
+    let remedy = problem.hint.unwrap_or_else(|| "see `moot engines`".to_owned());
+    if name.as_str() == config.engines.default {
+        return Finding::fail(ENGINE, format!("the default engine cannot be used: {}", problem.sentence), remedy);
+    }
+    let sentence = format!("{name} cannot be used: {}", problem.sentence);
+    let project = config.projects.iter().find(|(_, project)| project.default_engine == name.as_str());
+    match project {
+        Some((alias, _)) => Finding::fail(ENGINE, format!("{sentence}; the project `{alias}` needs it"), remedy),
+        None => Finding::warn(ENGINE, sentence, remedy),
+    }
+}
+
+fn projects(config: &Config) -> Vec<Finding> {
+    let look = |(alias, project): (&String, &Project)| {
+        let folder = project.folder();
+        let shown = folder.display();
+        match folder.is_dir() {
+            true => Finding::ok(PROJECT, format!("{alias} works in {shown}")),
+            false => {
+                let sentence = format!("the folder {shown} of `{alias}` is not there");
+                Finding::fail(PROJECT, sentence, format!("make it, or set `projects.{alias}.path`"))
+            }
+        }
+    };
+    config.projects.iter().map(look).collect()
 }
 
 async fn speech(config: &Config) -> Finding {
@@ -115,6 +153,9 @@ async fn speech(config: &Config) -> Finding {
     match client.get(url).bearer_auth(stt.api_key.expose()).send().await {
         Ok(answer) if answer.status() == reqwest::StatusCode::UNAUTHORIZED => {
             Finding::fail(SPEECH, format!("{} does not accept the key", stt.base_url), remedy)
+        }
+        Ok(answer) if !answer.status().is_success() => {
+            Finding::warn(SPEECH, format!("{} answers {}", stt.base_url, answer.status()), remedy)
         }
         Ok(_) => Finding::ok(SPEECH, format!("{} answers", stt.base_url)),
         Err(error) => {

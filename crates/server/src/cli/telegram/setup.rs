@@ -5,7 +5,8 @@ use std::time::Duration;
 use folkmoot_engines::availability;
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines::ALL;
-use folkmoot_telegram::api::{ApiError, Bot, Content, Message, UpdateId};
+use folkmoot_telegram::api::{ApiError, Bot, Content, Message, UpdateId, User};
+use folkmoot_telegram::permission;
 
 use crate::cli::{Fault, Settings, output, prompt};
 use crate::config::{Loaded, edit};
@@ -13,6 +14,10 @@ use crate::runner;
 
 /// How long one look for a message takes.
 const LOOK: Duration = Duration::from_secs(25);
+
+/// What is said about a message that nobody in particular wrote.
+const ANONYMOUS: &str = "That was written anonymously, and orders are taken from people only.\n\
+    hint: turn off “remain anonymous” among your rights as an admin, and write again";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -96,11 +101,14 @@ async fn capture(bot: &Bot, name: &str) -> anyhow::Result<(i64, Option<i64>)> {
         for update in updates {
             offset = Some(UpdateId(update.update_id.0 + 1));
             let Content::Message(message) = update.content else { continue };
-            let (question, found) = described(&message);
-            if prompt::confirm(&question)? {
+            let Some(author) = permission::author(&message) else {
+                output::note(ANONYMOUS);
+                continue;
+            };
+            if prompt::confirm(&question(&message, author))? {
                 // Taken as read, so that the bridge does not take it for a prompt.
                 let _ = bot.get_updates(offset, Duration::ZERO).await;
-                return Ok(found);
+                return Ok((message.chat.id.0, Some(author.id.0)));
             }
         }
     }
@@ -118,35 +126,38 @@ async fn skip_old(bot: &Bot) -> anyhow::Result<Option<UpdateId>> {
     }
 }
 
-fn described(message: &Message) -> (String, (i64, Option<i64>)) {
+fn question(message: &Message, author: &User) -> String {
     let chat = &message.chat;
-    let who = message.from.as_ref().map_or("somebody", |user| user.first_name.as_str());
     let place = match (&chat.title, chat.is_private()) {
         (Some(title), _) => format!("the group “{title}”"),
         (None, true) => "your private chat".to_owned(),
         (None, false) => "a group".to_owned(),
     };
-    let question = format!("{who} wrote in {place} ({}). Serve this chat?", chat.id);
-    (output::printable(&question), (chat.id.0, message.from.as_ref().map(|user| user.id.0)))
+    output::printable(&format!("{} wrote in {place} ({}). Serve this chat?", author.first_name, chat.id))
 }
 
 fn engine(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
     let runner = runner::runner(&loaded.config);
-    let installed = |engine: &&'static dyn Engine| availability::is_installed(*engine, &runner.settings(&engine.id()));
-    let found: Vec<String> = ALL.into_iter().filter(installed).map(|engine| engine.id().to_string()).collect();
+    let installed = |engine: &'static dyn Engine| availability::is_installed(engine, &runner.settings(&engine.id()));
+    let default = &loaded.config.engines.default;
     let wanted = match &args.engine {
         Some(engine) => engine.clone(),
-        None if !prompt::is_possible() => loaded.config.engines.default.clone(),
+        None if !prompt::is_possible() => default.clone(),
         None => {
-            output::note(&format!("Engines on this machine: {}.", found.join(", ")));
-            let default = &loaded.config.engines.default;
+            // The one that needs no program is a demonstration; nobody gets it without asking for it.
+            let found = ALL.into_iter().filter(|engine| engine.needs_program() && installed(*engine));
+            let found: Vec<String> = found.map(|engine| engine.id().to_string()).collect();
+            output::note(&match found.is_empty() {
+                true => "No engine is installed on this machine yet.".to_owned(),
+                false => format!("Engines on this machine: {}.", found.join(", ")),
+            });
             let default = if found.contains(default) { default } else { found.first().unwrap_or(default) };
             prompt::text("Engine of new threads", Some(default))?
         }
     };
-    crate::cli::engines::find(&wanted)?;
-    if !found.contains(&wanted) {
-        output::note(&format!("note: {wanted} is not installed yet"));
+    if !installed(crate::cli::engines::find(&wanted)?) {
+        let hint = format!("install it, or set `engines.{wanted}.command` to where it is");
+        output::note(&format!("note: {wanted} is not installed yet\nhint: {hint}"));
     }
     Ok(wanted)
 }
