@@ -85,12 +85,14 @@ pub fn post(
 ) -> Result<(), JournalError> {
     let card = rows.add_card(card)?;
     let last = pages.pop().unwrap_or_default();
+    let mut first = None;
     for page in pages {
-        rows.post(&spot.draft(Kind::Notice, Content::new(page)))?;
+        let slip = rows.post(&spot.draft(Kind::Notice, Content::new(page)))?;
+        first.get_or_insert(slip);
     }
     // Somebody has to decide, so this one makes a sound and does not wait behind progress.
     let slip = rows.post(&spot.draft(Kind::Notice, Content::with_keyboard(last, keyboard(card))))?;
-    rows.place_card(card, slip)
+    rows.place_card(card, first.unwrap_or(slip), slip)
 }
 
 fn message(ask: &Ask, engine: &str, footer: String) -> Message {
@@ -221,6 +223,28 @@ mod tests {
         let pages = question(AskKind::Permission, json!({"command": command}), &[]).pages();
         let whole: String = pages.iter().map(|page| page.text.as_str()).collect();
         assert!((0..400).all(|n| whole.contains(&format!("line-{n}"))));
+    }
+
+    #[tokio::test]
+    async fn every_page_of_a_long_card_is_the_card_and_nothing_around_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let (journal, _orders) = crate::journal::Journal::open(folder.path()).unwrap();
+        let question = question(AskKind::Permission, json!({"command": "echo line\n".repeat(2000)}), &[]);
+        let store = move |rows: &mut Rows<'_>| {
+            let spot = Spot { chat: crate::api::ChatId(1), topic: None, reply_to: None };
+            let notice = || spot.draft(Kind::Notice, Content::default());
+            let before = rows.post(&notice())?;
+            let card = NewCard { prompt: None, slip: None, ask: "q".into(), body: Value::Null };
+            post(rows, spot, &card, question.pages(), |id| question.keyboard(id))?;
+            let after = rows.post(&notice())?;
+            let shows = |slip| Ok(rows.card_of(crate::journal::SlipId(slip))?.is_some());
+            (before.0..=after.0).map(shows).collect::<Result<Vec<bool>, JournalError>>()
+        };
+        let shown = journal.transact(store).await.unwrap();
+        let (first, pages) = shown.split_first().unwrap();
+        let (last, pages) = pages.split_last().unwrap();
+        assert!(!first && !last && pages.len() > 2, "{shown:?}");
+        assert!(pages.iter().all(|is_card| *is_card), "{shown:?}");
     }
 
     #[test]

@@ -74,9 +74,11 @@ impl Rows<'_> {
         Ok(CardId(self.connection.last_insert_rowid()))
     }
 
-    /// Ties a card to its message, for cards whose buttons name them.
-    pub fn place_card(&mut self, id: CardId, slip: SlipId) -> Result<(), JournalError> {
-        self.connection.prepare_cached("UPDATE cards SET slip = ? WHERE id = ?")?.execute([slip.0, id.0])?;
+    /// Ties a card to its messages, the last of which has the buttons. They are posted in one transaction, so that nothing
+    /// else is between them.
+    pub fn place_card(&mut self, id: CardId, first: SlipId, last: SlipId) -> Result<(), JournalError> {
+        let sql = "UPDATE cards SET first_slip = ?, slip = ? WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute([first.0, last.0, id.0])?;
         Ok(())
     }
 
@@ -99,9 +101,9 @@ impl Rows<'_> {
         Ok(self.cards("id = ?1", [id.0])?.pop())
     }
 
-    /// The card that a message shows.
+    /// The card that a message shows, or a page of it.
     pub fn card_of(&self, slip: SlipId) -> Result<Option<Card>, JournalError> {
-        Ok(self.cards("slip = ?1", [slip.0])?.pop())
+        Ok(self.cards("slip = ?1 OR ?1 BETWEEN first_slip AND slip", [slip.0])?.pop())
     }
 
     /// The card that a message in a chat shows.

@@ -13,7 +13,7 @@ const VERSION: u32 = MIGRATIONS.len() as u32;
 /// Marks the file as one of the bridge (`FTel`).
 const APPLICATION: i32 = 0x4654_656c;
 
-const MIGRATIONS: &[&str] = &[FIRST];
+const MIGRATIONS: &[&str] = &[FIRST, CARD_PAGES];
 
 /// Times are seconds since 1970; states and kinds are the numbers of the code.
 const FIRST: &str = "
@@ -80,6 +80,12 @@ CREATE TABLE cards (
 ) STRICT;
 CREATE INDEX cards_slip ON cards (slip) WHERE slip IS NOT NULL;
 CREATE INDEX cards_open ON cards (id) WHERE state < 9;
+";
+
+/// A card may take several messages: from `first_slip` to `slip`, which has the buttons.
+const CARD_PAGES: &str = "
+ALTER TABLE cards ADD COLUMN first_slip INTEGER;
+UPDATE cards SET first_slip = slip;
 ";
 
 pub fn open(path: &Path) -> Result<Connection, JournalError> {

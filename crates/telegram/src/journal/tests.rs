@@ -209,7 +209,7 @@ async fn a_decision_counts_once() {
     let card = NewCard { prompt: None, slip: None, ask: "q1".into(), body: json!({ "title": "rm" }) };
     let id = journal.transact(move |rows| rows.add_card(&card)).await.unwrap();
     let slip = journal.transact(|rows| rows.post(&draft("may I?"))).await.unwrap();
-    journal.transact(move |rows| rows.place_card(id, slip)).await.unwrap();
+    journal.transact(move |rows| rows.place_card(id, slip, slip)).await.unwrap();
     assert_eq!(journal.transact(move |rows| rows.decide_card(id, "allow", UserId(9))).await, Ok(true));
     assert_eq!(journal.transact(move |rows| rows.decide_card(id, "deny", UserId(8))).await, Ok(false));
     assert_eq!(journal.transact(move |rows| rows.withdraw_card(id)).await, Ok(false));
