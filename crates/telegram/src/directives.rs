@@ -37,7 +37,7 @@ enum Word {
 /// the project, so the caller may ask again without branches; such a word then begins the prompt.
 pub fn parse(text: &str, names: &Names, with_branch: bool) -> Result<Directives, Twice> {
     let mut found = Directives::default();
-    let mut rest = text.trim_start();
+    let mut rest = names.addressed(text);
     while let Some((word, after)) = next_word(rest) {
         match names.directive(word).filter(|word| with_branch || !matches!(word, Word::Branch(_))) {
             None => break,
@@ -90,6 +90,19 @@ impl Names {
         let (name, bot) = word.split_once('@').map_or((word, None), |(name, bot)| (name, Some(bot)));
         let ours = bot.is_none_or(|bot| self.bot.is_empty() || bot.eq_ignore_ascii_case(&self.bot));
         (ours && !name.is_empty()).then(|| name.to_owned())
+    }
+
+    /// The text without the blanks and the mention of us at its beginning.
+    pub fn addressed<'a>(&self, text: &'a str) -> &'a str {
+        let text = text.trim_start();
+        match next_word(text) {
+            Some((word, after)) if !self.bot.is_empty() && self.is_me(word) => after,
+            _ => text,
+        }
+    }
+
+    fn is_me(&self, word: &str) -> bool {
+        word.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(&self.bot))
     }
 
     /// Whether the text is a command for a bot that is not us.
@@ -160,6 +173,13 @@ mod tests {
     fn a_word_that_is_no_branch_begins_the_prompt() {
         let found = parse("/web @mybot fix", &names(), false).unwrap();
         assert_eq!((found.project, found.branch, found.prompt), (some("web"), None, "@mybot fix".into()));
+    }
+
+    #[test]
+    fn directives_may_follow_a_mention_of_the_bot() {
+        assert_eq!(read("@MyBot /claude do it"), (some("claude"), None, None, "do it".into()));
+        assert_eq!(read("@mybot do it"), (None, None, None, "@mybot do it".into()), "otherwise it stays");
+        assert_eq!(names().addressed(" @mybot /status"), "/status");
     }
 
     #[test]
