@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::api::{ChatId, MessageId, TopicId, UserId};
 use crate::journal::PromptId;
-use crate::piece::Piece;
+use crate::piece::{self, Piece};
 
 /// The rest of a text that a client cut follows at once, but a slow line needs its time.
 const WINDOW_AFTER_CUT: Duration = Duration::from_secs(1);
@@ -33,6 +33,8 @@ struct Open {
     reply: Option<MessageId>,
     /// When the last message was written, and how much later the next may have been; `None`: any time.
     written: Option<(i64, i64)>,
+    /// Whether somebody said already what to do.
+    has_words: bool,
 }
 
 #[derive(Debug)]
@@ -47,14 +49,25 @@ impl Joining {
     }
 
     /// The prompt that a message joins. One that replies to something else, or that begins with words about where it
-    /// goes, is a prompt of its own.
+    /// goes, is a prompt of its own, unless it is the first to say what to do with a file or something forwarded.
     pub fn prompt_for(&self, sender: Sender, piece: &Piece, has_directives: bool) -> Option<PromptId> {
         let open = self.open.get(&sender)?;
         let reply = piece.reply.as_ref().map(|reply| reply.message);
-        let same_target = reply.is_none() || reply == open.reply;
+        let same_target = reply.is_none() || reply == open.reply || (open.reply.is_none() && !open.has_words);
         // After a pause of ours, or of the network, messages arrive together that were not written together.
         let together = open.written.is_none_or(|(date, gap)| (piece.date - date).abs() <= gap);
-        (same_target && together && !has_directives).then_some(open.prompt)
+        (same_target && together && !(has_directives && open.has_words)).then_some(open.prompt)
+    }
+
+    /// Whether a message is the rest of what its sender began just now: of a long text, an album, or a comment with what
+    /// it is about.
+    pub fn continues(&self, sender: Sender, piece: &Piece) -> bool {
+        !self.is_held(sender) && self.prompt_for(sender, piece, false).is_some()
+    }
+
+    /// Whether something without words waits for what to do with it.
+    pub fn is_held(&self, sender: Sender) -> bool {
+        self.open.get(&sender).is_some_and(|open| open.written.is_none())
     }
 
     /// Notes that a message was put into a prompt, and waits for more.
@@ -67,7 +80,7 @@ impl Joining {
         let reply = piece.reply.as_ref().map(|reply| reply.message);
         // Telegram tells whole seconds, so two moments within the window may seem one second apart.
         let written = Some((piece.date, 1 + i64::try_from(window.as_secs()).unwrap_or(0)));
-        let fresh = Open { prompt, begun: now, until: now, reply, written };
+        let fresh = Open { prompt, begun: now, until: now, reply, written, has_words: false };
         let open = self.open.entry(sender).or_insert(fresh);
         if open.prompt != prompt {
             *open = fresh;
@@ -75,13 +88,15 @@ impl Joining {
         open.until = (now + window).min(open.begun + LONGEST);
         open.reply = open.reply.or(reply);
         open.written = written;
+        open.has_words |= piece::says_something(std::slice::from_ref(piece));
     }
 
     /// Waits longer for a prompt that has nothing to say yet.
     pub fn hold(&mut self, sender: Sender, prompt: PromptId, now: Instant, patience: Duration) {
         // What comes next is not late, so the longest window begins with it.
-        let begun = now + patience;
-        self.open.insert(sender, Open { prompt, begun, until: now + patience, reply: None, written: None });
+        let until = now + patience;
+        let open = Open { prompt, begun: until, until, reply: None, written: None, has_words: false };
+        self.open.insert(sender, open);
     }
 
     /// Ends the window of a sender before its time.
@@ -149,6 +164,28 @@ mod tests {
         assert_eq!(joining.prompt_for(ANN, &piece("b", None), false), Some(PromptId(1)));
         assert_eq!(joining.prompt_for(ANN, &piece("b", Some(8)), false), None);
         assert_eq!(joining.prompt_for(ANN, &piece("/claude b", None), true), None);
+    }
+
+    #[test]
+    fn the_first_words_about_a_file_or_something_forwarded_join_it_also_with_directives_or_as_a_reply() {
+        let (mut joining, now) = (Joining::new(WINDOW), Instant::now());
+        joining.joined(ANN, PromptId(1), &Piece { forwarded: true, ..piece("theirs", None) }, now);
+        assert_eq!(joining.prompt_for(ANN, &piece("/claude what is this?", None), true), Some(PromptId(1)));
+        assert_eq!(joining.prompt_for(ANN, &piece("what is this?", Some(7)), false), Some(PromptId(1)));
+        joining.joined(ANN, PromptId(1), &piece("/claude what is this?", None), now);
+        assert_eq!(joining.prompt_for(ANN, &piece("/codex and this?", None), true), None);
+        assert_eq!(joining.prompt_for(ANN, &piece("and this?", Some(7)), false), None);
+    }
+
+    #[test]
+    fn the_rest_of_what_was_just_begun_needs_no_mention_and_something_held_does() {
+        let (mut joining, now) = (Joining::new(WINDOW), Instant::now());
+        assert!(!joining.continues(ANN, &piece("rest", None)));
+        joining.joined(ANN, PromptId(1), &piece("@bot begin", None), now);
+        assert!(joining.continues(ANN, &piece("rest", None)));
+        assert!(!joining.continues(BOB, &piece("something else", None)));
+        joining.hold(ANN, PromptId(1), now, Duration::from_secs(600));
+        assert!(joining.is_held(ANN) && !joining.continues(ANN, &piece("to somebody else", None)));
     }
 
     #[test]

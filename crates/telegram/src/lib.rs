@@ -32,6 +32,7 @@ pub mod bridge;
 mod commands;
 mod prepare;
 mod shared;
+mod turns;
 
 #[cfg(test)]
 #[path = "../tests/support/fake_api/mod.rs"]

@@ -14,6 +14,7 @@ use crate::piece::{self, Piece, Reply};
 use crate::plan::{self, Plan};
 use crate::settings::Sessions;
 use crate::shared::Shared;
+use crate::turns::{Line, Turn};
 use crate::worktree::{self, Missing};
 use crate::{api, files};
 
@@ -41,19 +42,24 @@ pub enum Prepared {
 /// Why a prompt is not run, in words for the chat.
 type Refusal = String;
 
-pub async fn prepare(shared: &Shared, prompt: &Prompt) -> Prepared {
-    match attempt(shared, prompt).await {
-        Ok(prepared) => prepared,
-        Err(words) => Prepared::Say(words),
-    }
+/// `turn` is that in the prompt's place; the one in its thread comes back, to be kept until the prompt is handed over.
+pub async fn prepare(shared: &Shared, prompt: &Prompt, mut turn: Turn) -> (Prepared, Turn) {
+    turn.come().await;
+    let prepared = attempt(shared, prompt, &mut turn).await.unwrap_or_else(Prepared::Say);
+    // Also one that is refused lets nobody pass those before it.
+    turn.come().await;
+    (prepared, turn)
 }
 
-async fn attempt(shared: &Shared, prompt: &Prompt) -> Result<Prepared, Refusal> {
+async fn attempt(shared: &Shared, prompt: &Prompt, turn: &mut Turn) -> Result<Prepared, Refusal> {
     let plan = Plan::of(prompt);
     let text = piece::joined(&plan.pieces);
     let reply = plan.pieces.iter().find_map(|piece| piece.reply.clone());
     let remembered = remember(shared, prompt, &text, reply.clone()).await.map_err(|error| error.to_string())?;
     let place = place(shared, prompt, &text, reply.as_ref(), &remembered).await?;
+    let engine = engine(shared, &remembered, &place);
+    // From here on only its own thread waits for it: a worktree, a download or a transcription may take long.
+    *turn = shared.turns.queue(line(shared, prompt, &remembered, &engine));
     let folder = match &place.context {
         Some(context) => worktree::folder(&shared.settings.projects, context, Missing::Refuse).await.map_err(words)?,
         None => shared.settings.start_folder.clone(),
@@ -63,7 +69,8 @@ async fn attempt(shared: &Shared, prompt: &Prompt) -> Result<Prepared, Refusal> 
         return Ok(Prepared::Say(saved(&gathered.files, place.context.as_ref())));
     }
     let text = gathered.complete(&place.directives.prompt);
-    let thread = thread(shared, prompt, &remembered, &place).await.map_err(|error| error.to_string())?;
+    turn.come().await;
+    let thread = thread(shared, prompt, &remembered, engine).await.map_err(|error| error.to_string())?;
     let begins = thread.resume.is_none() && thread.after.is_none();
     if text.trim().is_empty() && begins {
         // A tap on the menu sends the bare word.
@@ -97,7 +104,8 @@ async fn remember(
     text: &str,
     reply: Option<Reply>,
 ) -> Result<Remembered, JournalError> {
-    let named = shared.router.resume(text, reply.as_ref().map(|reply| reply.text.as_str()));
+    let named = shared.router.resume(text, None);
+    let replied_line = reply.as_ref().and_then(|reply| shared.router.resume("", Some(&reply.text)));
     let (chat, place) = (prompt.chat, plan::place_of(prompt));
     shared
         .journal
@@ -108,7 +116,8 @@ async fn remember(
             };
             let replied = replied.map(|id| rows.prompt(id)).transpose()?.flatten().filter(|prompt| prompt.chat == chat);
             let leader = replied.as_ref().map(Plan::of);
-            let resume = named.or_else(|| leader.as_ref()?.resume.clone());
+            // What is stored says the same as the resume line of our message, but an answer may quote others.
+            let resume = named.or_else(|| leader.as_ref()?.resume.clone()).or(replied_line);
             let open = replied.filter(|prompt| prompt.state != PromptState::Done).map(|prompt| prompt.id);
             let after = open.filter(|_| resume.is_none());
             let thread_context = match &resume {
@@ -170,7 +179,10 @@ async fn place(
     let names = shared.names();
     let mut directives = directives::parse(text, &names, true).map_err(words)?;
     let hints = |directives: &Directives| Hints {
-        line: Context::in_text(text).or_else(|| Context::in_text(&reply?.text)),
+        // What people write may only look like our line.
+        line: Context::in_text(text)
+            .filter(|context| projects.find(&context.project).is_some())
+            .or_else(|| Context::in_text(&reply?.text)),
         thread: remembered.thread_context.clone(),
         project: directives.project.clone(),
         branch: directives.branch.clone(),
@@ -199,13 +211,8 @@ struct Thread {
     reasoning: Option<String>,
 }
 
-/// The thread that was named, else the one that goes on here, else a new one with the nearest default engine.
-async fn thread(
-    shared: &Shared,
-    prompt: &Prompt,
-    remembered: &Remembered,
-    place: &Place,
-) -> Result<Thread, JournalError> {
+/// The engine of the thread that was named, else the nearest default.
+fn engine(shared: &Shared, remembered: &Remembered, place: &Place) -> EngineId {
     let project = place.context.as_ref().and_then(|context| shared.settings.projects.find(&context.project));
     let defaults = Defaults {
         directive: place.directives.engine.clone(),
@@ -213,14 +220,37 @@ async fn thread(
         chat: remembered.chat_engine.clone(),
         project: project.and_then(|(_, project)| project.default_engine.as_deref().map(EngineId::from)),
     };
-    let named = remembered.resume.clone();
-    let engine = match shared.router.target("", None, &defaults) {
-        _ if named.is_some() => named.as_ref().map(|token| token.engine.clone()).unwrap_or(EngineId::new("codex")),
-        Target::Thread(token) => token.engine,
-        Target::New(engine) => engine,
-    };
-    let goes_on = shared.settings.sessions == Sessions::Chat && named.is_none() && remembered.after.is_none();
-    let (prompt, after) = (prompt.clone(), remembered.after);
+    match (&remembered.resume, shared.router.target("", None, &defaults)) {
+        (Some(token), _) => token.engine.clone(),
+        (None, Target::Thread(token)) => token.engine,
+        (None, Target::New(engine)) => engine,
+    }
+}
+
+/// Whether a prompt goes on with the thread of its chat or topic.
+fn goes_on(shared: &Shared, remembered: &Remembered) -> bool {
+    shared.settings.sessions == Sessions::Chat && remembered.resume.is_none() && remembered.after.is_none()
+}
+
+/// Behind whom a prompt waits.
+fn line(shared: &Shared, prompt: &Prompt, remembered: &Remembered, engine: &EngineId) -> Line {
+    match (&remembered.resume, remembered.after) {
+        (Some(token), _) => Line::Thread(token.thread_key().to_string()),
+        (None, Some(leader)) => Line::After(leader),
+        _ if goes_on(shared, remembered) => Line::Session(plan::session_scope(prompt), engine.to_string()),
+        _ => Line::After(prompt.id),
+    }
+}
+
+/// The thread that was named, else the one that goes on here, else a new one.
+async fn thread(
+    shared: &Shared,
+    prompt: &Prompt,
+    remembered: &Remembered,
+    engine: EngineId,
+) -> Result<Thread, JournalError> {
+    let goes_on = goes_on(shared, remembered);
+    let (prompt, named, after) = (prompt.clone(), remembered.resume.clone(), remembered.after);
     shared
         .journal
         .transact(move |rows| {
@@ -252,9 +282,13 @@ fn session(rows: &Rows<'_>, prompt: &Prompt, engine: &EngineId) -> Result<Sessio
     if let Some(value) = resume {
         return Ok(Session { resume: Some(ResumeToken::new(engine.clone(), value)), after: None });
     }
+    let since = rows.sessions_since(scope)?;
     let begins = |open: &Prompt| {
         let plan = Plan::of(open);
-        open.id < prompt.id && plan::session_scope(open) == scope && plan.engine.as_ref() == Some(engine)
+        open.id > since
+            && open.id < prompt.id
+            && plan::session_scope(open) == scope
+            && plan.engine.as_ref() == Some(engine)
     };
     let after = rows.open_prompts()?.into_iter().rfind(begins).map(|open| open.id);
     Ok(Session { resume: None, after })

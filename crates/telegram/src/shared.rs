@@ -13,6 +13,7 @@ use crate::directives::Names;
 use crate::hub::Hub;
 use crate::journal::Journal;
 use crate::settings::Settings;
+use crate::turns::Turns;
 
 pub struct Shared {
     pub settings: Settings,
@@ -23,6 +24,8 @@ pub struct Shared {
     pub modes: Modes,
     /// The hub beside which the bridge runs, if it does.
     pub hub: Option<Arc<dyn Hub>>,
+    /// Who is taken up before whom.
+    pub turns: Turns,
     me: RwLock<Option<Me>>,
 }
 
@@ -30,7 +33,7 @@ impl Shared {
     pub fn new(settings: Settings, bot: Bot, journal: Journal, modes: Modes, hub: Option<Arc<dyn Hub>>) -> Self {
         let codecs = engines::codecs();
         let router = Router::new(codecs.clone(), settings.default_engine.clone(), None);
-        Self { settings, bot, journal, router, codecs, modes, hub, me: RwLock::new(None) }
+        Self { settings, bot, journal, router, codecs, modes, hub, turns: Turns::default(), me: RwLock::new(None) }
     }
 
     /// The bot itself, once it has said who it is.

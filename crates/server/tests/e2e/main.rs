@@ -106,3 +106,4 @@ mod telegram_life;
 mod telegram_runs;
 mod telegram_soak;
 mod telegram_start;
+mod telegram_threads;

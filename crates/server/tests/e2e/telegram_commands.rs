@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::telegram::{ANN, Bridge, EVE, Fault, GROUP, Setup};
 
-const FORUM: i64 = -1_000_000_000_777;
+pub const FORUM: i64 = -1_000_000_000_777;
 
 fn git(folder: &Path, arguments: &[&str]) {
     let who = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
@@ -15,9 +15,13 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A project `web` with the branches `main` and `fix`, bound to the forum.
 async fn with_project() -> Setup {
-    let setup = Setup::new().await.telegram("chat_id = 1001\nallowed_user_ids = [1001]");
+    with_project_and("").await
+}
+
+/// A project `web` with the branches `main` and `fix`, bound to the forum, and more about the bot.
+pub async fn with_project_and(lines: &str) -> Setup {
+    let setup = Setup::new().await.telegram(&format!("chat_id = 1001\nallowed_user_ids = [1001]\n{lines}"));
     setup.api.with(|world| {
         world.add_forum(FORUM);
     });
@@ -286,8 +290,8 @@ async fn a_voice_note_without_ears_is_answered_with_the_remedy() {
     assert!(bridge.engine_log().is_empty());
 }
 
-#[tokio::test]
-async fn a_voice_note_is_written_down_without_blocking_anything_else() {
+/// A bridge with ears that hear the same words in every voice note, but only when they are let go.
+pub async fn with_slow_ears() -> (Bridge, tokio::sync::watch::Sender<bool>) {
     let (let_go, gate) = tokio::sync::watch::channel(false);
     let router = axum::Router::new().route(
         "/v1/audio/transcriptions",
@@ -305,6 +309,12 @@ async fn a_voice_note_is_written_down_without_blocking_anything_else() {
     let setup = Setup::new().await.config(&format!("[stt]\nbase_url = \"http://{address}/v1\""));
     let bridge = setup.start().await;
     bridge.api.with(|world| world.add_file("v", "voice/1.ogg", b"OggS"));
+    (bridge, let_go)
+}
+
+#[tokio::test]
+async fn a_voice_note_is_written_down_without_blocking_anything_else() {
+    let (bridge, let_go) = with_slow_ears().await;
     bridge.api.say_more(ANN, ANN, json!({"voice": {"file_id": "v", "duration": 2}}));
     bridge.wait_text(ANN, "receiving").await;
     bridge.api.say(ANN, ANN, "typed meanwhile");

@@ -26,7 +26,8 @@ pub const GROUP: i64 = -100_200;
 /// A codex that does what its prompt says, and notes in `log` when it begins and ends.
 ///
 /// `nap` takes a moment, `hold` waits for the file `go`, `linger` stays after its answer, `fail` fails with words, `big` answers at length,
-/// `quick` and everything else is echoed. A `#name` in the prompt makes it wait for the file `go-name`.
+/// `quote` answers with another engine's resume line, `quick` and everything else is echoed. A `#name` in the prompt makes
+/// it wait for the file `go-name`, and `unnamed` for the file `go-thread` before it says which thread it is in.
 const CODEX: &str = r#"#!/bin/sh
 dir="$(dirname "$0")/.."
 case "$*" in *--help*) echo "no such thing"; exit 2;; *--version*) echo "codex 1.2.3"; exit 0;; esac
@@ -39,6 +40,7 @@ printf '%s\n' "begin $session $(pwd) $words" >> "$dir/log"
 echo "$$" >> "$dir/pids"
 trap 'echo "term $session" >> "$dir/log"; exit 143' TERM
 [ -z "${prompt##*late*}" ] && sleep 0.5
+[ -z "${prompt##*unnamed*}" ] && while [ ! -e "$dir/go-thread" ]; do sleep 0.02; done
 echo '{"type":"thread.started","thread_id":"'"$session"'"}'
 echo '{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"ls","aggregated_output":"","exit_code":0,"status":"completed"}}'
 case "$prompt" in
@@ -48,7 +50,7 @@ case "$prompt" in
   *'#'*) name="$(printf '%s' "$prompt" | sed 's/.*#\([a-z0-9]*\).*/\1/' | head -1)"; while [ ! -e "$dir/go-$name" ]; do sleep 0.02; done;;
 esac
 answer="echo: $words"
-case "$prompt" in *big*) answer="$(awk 'BEGIN{for(i=0;i<900;i++) printf "line %d of a long answer\\\\n\\\\n", i}')";; esac
+case "$prompt" in *big*) answer="$(awk 'BEGIN{for(i=0;i<900;i++) printf "line %d of a long answer\\\\n\\\\n", i}')";; *quote*) answer="claude --resume 0199aaaa-1";; esac
 printf '%s\n' "end $session $words" >> "$dir/log"
 printf '%s\n' '{"type":"item.completed","item":{"id":"i2","type":"agent_message","text":"'"$answer"'"}}'
 echo '{"type":"turn.completed","usage":{"input_tokens":5,"cached_input_tokens":0,"output_tokens":2}}'

@@ -11,9 +11,10 @@ use crate::joining::Sender;
 use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope};
 use crate::permission::{NOBODY_ALLOWED, Verdict};
 use crate::piece::{self, Piece};
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::prepare;
 use crate::press::Press;
+use crate::turns::Line;
 use crate::{directives, menu, show};
 
 /// How often a group is told that nobody may give orders in it.
@@ -91,25 +92,27 @@ impl Bridge {
     async fn served(&mut self, incoming: Incoming) -> Result<(), JournalError> {
         let text = incoming.message.words().unwrap_or_default().to_owned();
         let names = self.shared.names();
-        if names.is_for_another_bot(&text) || !self.is_meant(&incoming, &text).await? {
+        // What somebody else wrote orders nothing.
+        let orders = if incoming.message.is_forwarded() { "" } else { names.addressed(&text) };
+        if names.is_for_another_bot(orders) || !self.is_meant(&incoming, &text, orders).await? {
             return self.take(incoming.update).await.map(drop);
         }
         let target = self.target(&incoming).await?;
-        let command = text.split_whitespace().next().and_then(|word| names.command(word));
+        let command = orders.split_whitespace().next().and_then(|word| names.command(word));
         let command = command.map(|name| name.to_lowercase());
         match command {
             Some(name) if menu::is_reserved(&name) || name == "start" => {
-                self.command(incoming, target, name, &text).await
+                self.command(incoming, target, name, orders).await
             }
             _ => match target.card {
                 Some(card) if !text.trim().is_empty() => self.note(incoming, &card, &text).await,
-                _ => self.piece(incoming, &text).await,
+                _ => self.piece(incoming, orders).await,
             },
         }
     }
 
     /// In a group that wants it so, only what addresses the bot is for it.
-    async fn is_meant(&self, incoming: &Incoming, text: &str) -> Result<bool, JournalError> {
+    async fn is_meant(&self, incoming: &Incoming, text: &str, orders: &str) -> Result<bool, JournalError> {
         let place = incoming.place();
         if incoming.message.chat.is_private() {
             return Ok(true);
@@ -123,14 +126,16 @@ impl Bridge {
         let mentioned = name.is_some_and(|name| name.len() > 1 && text.to_lowercase().contains(&name));
         let from = incoming.message.replied_to().and_then(|target| target.from.as_ref());
         let replies = from.is_some_and(|from| me.is_some_and(|me| me.id == from.id));
-        let first = text.split_whitespace().next().unwrap_or_default();
+        let first = orders.split_whitespace().next().unwrap_or_default();
         let names = self.shared.names();
         let known = names.command(first).is_some_and(|name| {
             menu::is_reserved(&name)
                 || names.engines.iter().any(|engine| engine.as_str().eq_ignore_ascii_case(&name))
                 || names.projects.iter().any(|project| project.eq_ignore_ascii_case(&name))
         });
-        Ok(mentioned || replies || known)
+        let continues =
+            || Piece::of(&incoming.message).is_some_and(|piece| self.joining.continues(incoming.key(), &piece));
+        Ok(mentioned || replies || known || continues())
     }
 
     async fn target(&self, incoming: &Incoming) -> Result<Target, JournalError> {
@@ -140,7 +145,11 @@ impl Bridge {
         let cancels = replied.button_data().and_then(show::cancelled_by);
         let (chat, message) = (incoming.message.chat.id, replied.message_id);
         let read = move |rows: &mut crate::journal::Rows<'_>| {
-            let prompt = rows.slip_at(chat, message)?.and_then(|slip| slip.prompt).or(cancels);
+            let told = rows.slip_at(chat, message)?.and_then(|slip| slip.prompt).or(cancels);
+            let prompt = match told {
+                Some(prompt) => Some(prompt),
+                None => rows.prompt_at(chat, message)?.map(|prompt| prompt.id),
+            };
             let card = match named {
                 Some(card) => rows.card(card)?,
                 None => rows.card_at(chat, message)?,
@@ -160,8 +169,8 @@ impl Bridge {
         if !self.take(incoming.update).await? {
             return Ok(());
         }
-        if name != "cancel" {
-            // What was written before the command is meant before it.
+        if name != "cancel" && !self.joining.is_held(incoming.key()) {
+            // What was written before the command is meant before it; what has no words yet goes on waiting for them.
             self.close_window(incoming.key()).await;
         }
         let rest = text.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
@@ -182,12 +191,12 @@ impl Bridge {
     }
 
     /// Puts a message into the prompt it belongs to, and stores both at once.
-    async fn piece(&mut self, incoming: Incoming, text: &str) -> Result<(), JournalError> {
+    async fn piece(&mut self, incoming: Incoming, orders: &str) -> Result<(), JournalError> {
         let Some(piece) = Piece::of(&incoming.message) else {
             return self.take(incoming.update).await.map(drop);
         };
         let names = self.shared.names();
-        let directed = directives::parse(text, &names, false)
+        let directed = directives::parse(orders, &names, false)
             .map_or(true, |found| found.engine.is_some() || found.project.is_some());
         let key = incoming.key();
         let joins = self.joining.prompt_for(key, &piece, directed);
@@ -283,12 +292,13 @@ impl Bridge {
         Ok(())
     }
 
-    /// Finds out, beside everything else, where a prompt goes.
+    /// Finds out, beside everything else but in the order of its chat, where a prompt goes.
     pub(super) fn take_up(&self, prompt: Prompt) {
         let (shared, events) = (std::sync::Arc::clone(&self.shared), self.events.clone());
+        let turn = shared.turns.queue(Line::Place(plan::place_of(&prompt)));
         tokio::spawn(async move {
-            let prepared = prepare::prepare(&shared, &prompt).await;
-            let _ = events.send(Event::Prepared(Box::new(prompt), prepared));
+            let (prepared, turn) = prepare::prepare(&shared, &prompt, turn).await;
+            let _ = events.send(Event::Prepared(Box::new(prompt), prepared, turn));
         });
     }
 }

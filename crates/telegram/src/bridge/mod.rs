@@ -25,6 +25,7 @@ use crate::plan::Plan;
 use crate::prepare::Prepared;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::turns::Turn;
 
 mod buttons;
 mod greet;
@@ -79,7 +80,8 @@ impl BridgeError {
 enum Event {
     /// The sender of them goes on when they are stored; `false` asks it to bring them again.
     Updates(Vec<Update>, oneshot::Sender<bool>),
-    Prepared(Box<Prompt>, Prepared),
+    /// The next of its thread waits until the turn is given back.
+    Prepared(Box<Prompt>, Prepared, Turn),
     News(PromptId, Box<News>),
     Outcome(Outcome),
     /// Telegram refuses the bot for good.
@@ -221,7 +223,7 @@ impl Bridge {
                 let _ = stored.send(done.is_ok());
                 done
             }
-            Event::Prepared(prompt, prepared) => self.prepared(*prompt, prepared).await,
+            Event::Prepared(prompt, prepared, turn) => self.prepared(*prompt, prepared, turn).await,
             Event::News(prompt, news) => return self.news(prompt, *news).await,
             Event::Outcome(outcome) => {
                 outcome_log(&outcome);

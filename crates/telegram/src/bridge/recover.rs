@@ -18,7 +18,7 @@ const EXPIRED: &str = "no longer open: the bridge was restarted, and the engine 
 impl Bridge {
     pub(super) async fn recover(&mut self) -> Result<(), JournalError> {
         let codecs = self.shared.codecs.clone();
-        let open = self
+        let (open, leaders) = self
             .shared
             .journal
             .transact(move |rows| {
@@ -29,14 +29,18 @@ impl Bridge {
                     let resume_line = plan.resume.as_ref().and_then(|token| codecs.format_resume(token));
                     interrupt(rows, prompt, &plan, resume_line)?;
                 }
-                Ok(open)
+                // Also one that is done knows how its thread is called.
+                let leaders = open.iter().filter_map(|prompt| Plan::of(prompt).after());
+                let leaders = leaders.map(|id| rows.prompt(id)).collect::<Result<Vec<_>, _>>()?;
+                Ok((open, leaders))
             })
             .await?;
-        let stopped: HashMap<PromptId, Plan> = open.iter().map(|prompt| (prompt.id, Plan::of(prompt))).collect();
+        let leaders: HashMap<PromptId, Plan> =
+            leaders.iter().flatten().map(|prompt| (prompt.id, Plan::of(prompt))).collect();
         for prompt in open {
             match prompt.state {
                 PromptState::Gathering => self.gather_again(prompt).await?,
-                PromptState::Queued => self.queue_again(prompt, &stopped).await,
+                PromptState::Queued => self.queue_again(prompt, &leaders).await,
                 PromptState::Running | PromptState::Done => {}
             }
         }
@@ -55,14 +59,14 @@ impl Bridge {
     }
 
     /// A prompt that was stored in its turn, and whose turn has not come.
-    async fn queue_again(&mut self, prompt: Prompt, before: &HashMap<PromptId, Plan>) {
+    async fn queue_again(&mut self, prompt: Prompt, leaders: &HashMap<PromptId, Plan>) {
         let mut plan = Plan::of(&prompt);
         let engine = plan.engine.as_ref().and_then(|id| engines::find(id.as_str()));
         let (Some(engine), Some(folder)) = (engine, plan.folder.clone()) else {
             // It was stored by another version; its pieces are still there.
             return self.take_up(prompt);
         };
-        if let Some(leader) = plan.after().and_then(|leader| before.get(&leader)) {
+        if let Some(leader) = plan.after().and_then(|leader| leaders.get(&leader)) {
             plan.resume = plan.resume.clone().or_else(|| leader.resume.clone());
         }
         let mode = self.shared.modes.of(&engine.id()).await;

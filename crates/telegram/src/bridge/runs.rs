@@ -16,7 +16,11 @@ use crate::journal::{Content, JournalError, Kind, NewCard, Preference, Prompt, P
 use crate::plan::{self, Plan};
 use crate::prepare::{Prepared, Ready, keep_thread_context};
 use crate::settings::Sessions;
+use crate::turns::Turn;
 use crate::{show, usage};
+
+/// How long news take that are on their way.
+const SOON: std::time::Duration = std::time::Duration::from_millis(20);
 
 impl Bridge {
     /// A message that something arrives, for prompts with files.
@@ -38,8 +42,22 @@ impl Bridge {
         Ok(prompt)
     }
 
-    pub(super) async fn prepared(&mut self, prompt: Prompt, prepared: Prepared) -> Result<(), JournalError> {
+    pub(super) async fn prepared(
+        &mut self,
+        prompt: Prompt,
+        prepared: Prepared,
+        turn: Turn,
+    ) -> Result<(), JournalError> {
         match prepared {
+            Prepared::Run(ready) if self.is_ending(ready.after) => {
+                // How its leader's thread is called is said by news that are on their way.
+                let events = self.events.clone();
+                tokio::spawn(async move {
+                    sleep(SOON).await;
+                    let _ = events.send(Event::Prepared(Box::new(prompt), Prepared::Run(ready), turn));
+                });
+                Ok(())
+            }
             Prepared::Run(ready) => self.begin(prompt, *ready).await,
             Prepared::Say(words) => {
                 let slip = Plan::of(&prompt).slip();
@@ -55,8 +73,20 @@ impl Bridge {
         }
     }
 
+    /// Whether a run is over, but what it told at the end is not yet stored.
+    fn is_ending(&self, leader: Option<PromptId>) -> bool {
+        leader.is_some_and(|leader| {
+            self.live.contains_key(&leader) && !self.desk.tickets().iter().any(|(ticket, _)| *ticket == leader)
+        })
+    }
+
     /// Starts the engine at once; its first sign in the chat is stored meanwhile.
-    async fn begin(&mut self, mut prompt: Prompt, ready: Ready) -> Result<(), JournalError> {
+    async fn begin(&mut self, mut prompt: Prompt, mut ready: Ready) -> Result<(), JournalError> {
+        if let Some(leader) = ready.after.filter(|leader| !self.live.contains_key(leader)) {
+            // It has ended since, and its thread has a name if it ever got one.
+            let ended = self.shared.journal.transact(move |rows| rows.prompt(leader)).await?;
+            ready.resume = ready.resume.or_else(|| Plan::of(ended.as_ref()?).resume);
+        }
         let mut plan = Plan {
             engine: Some(ready.engine.id()),
             resume: ready.resume,
@@ -177,9 +207,11 @@ impl Bridge {
             if let Some(context) = &context {
                 keep_thread_context(rows, &token, context)?;
             }
-            if keeps_session {
+            let scope = plan::session_scope(&prompt);
+            // What was asked before `/new` does not come back.
+            if keeps_session && prompt.id > rows.sessions_since(scope)? {
                 let session = Preference::Session(token.engine.to_string());
-                rows.prefer(plan::session_scope(&prompt), &session, Some(&token.value))?;
+                rows.prefer(scope, &session, Some(&token.value))?;
             }
             Ok(())
         };

@@ -110,6 +110,11 @@ impl Rows<'_> {
         Ok(self.prompts("id = ?1", [id.0])?.pop())
     }
 
+    /// The last prompt that this message began.
+    pub fn prompt_at(&self, chat: ChatId, message: MessageId) -> Result<Option<Prompt>, JournalError> {
+        Ok(self.prompts("chat = ?1 AND message = ?2", [chat.0, message.0])?.pop())
+    }
+
     /// All that are not done, oldest first.
     pub fn open_prompts(&self) -> Result<Vec<Prompt>, JournalError> {
         self.prompts("state < 9", [])

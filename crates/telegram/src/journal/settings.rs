@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use super::{JournalError, Rows};
+use super::{JournalError, PromptId, Rows};
 use crate::api::{ChatId, TopicId, UserId};
 
 /// What a preference holds for.
@@ -49,6 +49,8 @@ pub enum Preference {
     Title,
     /// The resume value of an engine's thread that goes on here.
     Session(String),
+    /// The last prompt before `/new`, whose thread does not go on here.
+    Since,
 }
 
 const SESSION: &str = "session:";
@@ -63,6 +65,7 @@ impl Preference {
             Self::Context => "context".into(),
             Self::Title => "title".into(),
             Self::Session(engine) => format!("{SESSION}{engine}"),
+            Self::Since => "since".into(),
         }
     }
 }
@@ -94,11 +97,21 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Forgets the threads that go on in this scope; the preferences stay. Says how many there were.
+    /// Forgets the threads that go on in this scope, also those that are just beginning; the preferences stay. Says how
+    /// many there were.
     pub fn forget_sessions(&mut self, scope: Scope) -> Result<usize, JournalError> {
+        let newest = "SELECT coalesce(max(id), 0) FROM prompts";
+        let newest: i64 = self.connection.query_row(newest, [], |row| row.get(0))?;
+        self.prefer(scope, &Preference::Since, Some(&newest.to_string()))?;
         let sql = "DELETE FROM preferences WHERE chat = ? AND topic = ? AND sender = ? AND substr(name, 1, 8) = ?";
         let (chat, topic, sender) = scope.key();
         Ok(self.connection.prepare_cached(sql)?.execute(params![chat, topic, sender, SESSION])?)
+    }
+
+    /// Only prompts after this one go on with each other in this scope.
+    pub fn sessions_since(&self, scope: Scope) -> Result<PromptId, JournalError> {
+        let since = self.preference(scope, &Preference::Since)?;
+        Ok(PromptId(since.and_then(|id| id.parse().ok()).unwrap_or(0)))
     }
 
     /// The topics of a chat that have this preference, with its value.
