@@ -216,7 +216,7 @@ async fn new_says_what_it_means_and_in_chat_mode_a_chat_goes_on_until_then() {
     folder_of(&bridge, ANN, "one").await;
     bridge.wait_text(ANN, "done").await;
     folder_of(&bridge, ANN, "two").await;
-    bridge.wait_text(ANN, "echo: two").await;
+    bridge.api.wait_shown(ANN, "its answer", |message| message.text.contains("echo: two")).await;
     bridge.api.say(ANN, ANN, "/new");
     bridge.wait_text(ANN, "the next message begins a new thread").await;
     folder_of(&bridge, ANN, "three").await;
