@@ -40,6 +40,12 @@ impl ChatId {
     pub fn is_group(self) -> bool {
         self.0 < 0
     }
+
+    /// Supergroups and channels: their messages are counted for themselves, while private chats and small groups share the
+    /// bot's own count.
+    pub fn counts_for_itself(self) -> bool {
+        self.0 < -1_000_000_000_000
+    }
 }
 
 /// The general topic is 1 in updates, but must not be named when sending.

@@ -26,7 +26,7 @@ use crate::api::UpdateId;
 pub use cards::{Card, CardId, CardState, NewCard};
 pub use prompts::{NewPrompt, Prompt, PromptId, PromptState};
 pub use settings::{Preference, Scope};
-pub use slips::{Content, Draft, Floors, Kind, Slip, SlipId, SlipState};
+pub use slips::{Content, Draft, Kind, Slip, SlipId, SlipState};
 
 /// The file's name in the data folder.
 pub const FILE: &str = "telegram.db";

@@ -13,7 +13,7 @@ const VERSION: u32 = MIGRATIONS.len() as u32;
 /// Marks the file as one of the bridge (`FTel`).
 const APPLICATION: i32 = 0x4654_656c;
 
-const MIGRATIONS: &[&str] = &[FIRST, CARD_PAGES];
+const MIGRATIONS: &[&str] = &[FIRST, CARD_PAGES, ONE_FLOOR];
 
 /// Times are seconds since 1970; states and kinds are the numbers of the code.
 const FIRST: &str = "
@@ -88,6 +88,13 @@ ALTER TABLE cards ADD COLUMN first_slip INTEGER;
 UPDATE cards SET first_slip = slip;
 ";
 
+/// Which count of messages matters is a question of the chat, so one floor is enough.
+const ONE_FLOOR: &str = "
+ALTER TABLE slips RENAME COLUMN floor_all TO floor;
+UPDATE slips SET floor = floor_here WHERE chat < -1000000000000;
+ALTER TABLE slips DROP COLUMN floor_here;
+";
+
 pub fn open(path: &Path) -> Result<Connection, JournalError> {
     let named = |cause: &dyn std::fmt::Display| JournalError::File {
         path: path.display().to_string(),
@@ -126,4 +133,23 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
         transaction.commit()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_of_an_older_version_keeps_the_floor_that_matters() {
+        let mut connection = Connection::open_in_memory().expect("a database");
+        MIGRATIONS[..2].iter().for_each(|migration| connection.execute_batch(migration).expect("the older shape"));
+        let slip = "INSERT INTO slips (chat, kind, silent, state, floor_here, floor_all, content)
+                    VALUES (?, 0, 0, 0, 5, 90, '{\"text\":\"\"}')";
+        [7, -42, -1_000_000_000_042_i64].map(|chat| connection.execute(slip, [chat]).expect("a slip"));
+        migrate(&mut connection, 2).expect("the newer shape");
+        let floors = |chat: i64| -> i64 {
+            connection.query_row("SELECT floor FROM slips WHERE chat = ?", [chat], |row| row.get(0)).expect("a floor")
+        };
+        assert_eq!([7, -42, -1_000_000_000_042].map(floors), [90, 90, 5]);
+    }
 }

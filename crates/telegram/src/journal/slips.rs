@@ -109,15 +109,6 @@ impl Draft {
     }
 }
 
-/// The highest message numbers that were known before an attempt to send: what arrived has a higher one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Floors {
-    /// In the same chat; supergroups count for themselves.
-    pub here: MessageId,
-    /// In any chat; private chats and small groups share the bot's own count.
-    pub all: MessageId,
-}
-
 /// A message as it is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slip {
@@ -132,8 +123,9 @@ pub struct Slip {
     pub state: SlipState,
     /// Its number in the chat, once it was sent.
     pub message: Option<MessageId>,
-    /// It may have been sent, only nobody knows: the hub ended or the connection broke in between.
-    pub doubt: Option<Floors>,
+    /// It may have been sent, only nobody knows: the hub ended or the connection broke in between. Then this is the highest
+    /// message number that was known before the attempt.
+    pub doubt: Option<MessageId>,
     pub content: Content,
     /// How often what it says was stored anew.
     pub revision: i64,
@@ -141,7 +133,8 @@ pub struct Slip {
     pub reason: Option<String>,
 }
 
-const COLUMNS: &str = "id, chat, topic, reply_to, prompt, kind, silent, replaces, state, message, floor_here, floor_all, content, revision, reason";
+const COLUMNS: &str =
+    "id, chat, topic, reply_to, prompt, kind, silent, replaces, state, message, floor, content, revision, reason";
 
 /// What people and the bridge ask for.
 impl Rows<'_> {
@@ -235,16 +228,15 @@ impl Rows<'_> {
     }
 
     /// A message is about to be sent (if nothing more is heard, it may be there), or turned out not to be there.
-    pub(crate) fn slip_doubtful(&mut self, id: SlipId, floors: Option<Floors>) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET floor_here = ?, floor_all = ? WHERE id = ?";
-        let values = params![floors.map(|floors| floors.here.0), floors.map(|floors| floors.all.0), id.0];
-        self.connection.prepare_cached(sql)?.execute(values)?;
+    pub(crate) fn slip_doubtful(&mut self, id: SlipId, floor: Option<MessageId>) -> Result<(), JournalError> {
+        let sql = "UPDATE slips SET floor = ? WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute(params![floor.map(|floor| floor.0), id.0])?;
         Ok(())
     }
 
     /// A message is there and says what it was to say at that revision; then that need not be kept any longer.
     pub(crate) fn slip_arrived(&mut self, id: SlipId, message: MessageId, revision: i64) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET message = ?, floor_here = NULL, floor_all = NULL, changed_at = unixepoch(),
+        let sql = "UPDATE slips SET message = ?, floor = NULL, changed_at = unixepoch(),
                    state = CASE WHEN state <> ?4 THEN state WHEN revision = ?3 THEN ?5 ELSE ?6 END WHERE id = ?2";
         let [waiting, settled, changed] =
             [SlipState::Waiting, SlipState::Settled, SlipState::Changed].map(SlipState::number);
@@ -291,7 +283,7 @@ impl Rows<'_> {
 
     /// A group has become another chat: what is there cannot be changed any more, what is owed is sent to the new one.
     pub(crate) fn slips_moved(&mut self, from: ChatId, to: ChatId) -> Result<(), JournalError> {
-        let sql = "UPDATE slips SET chat = ?, message = NULL, reply_to = NULL, floor_here = NULL, floor_all = NULL,
+        let sql = "UPDATE slips SET chat = ?, message = NULL, reply_to = NULL, floor = NULL,
                    state = CASE state WHEN ? THEN ? ELSE ? END WHERE chat = ? AND state < 9";
         let [leaving, gone, waiting] = [SlipState::Leaving, SlipState::Gone, SlipState::Waiting].map(SlipState::number);
         self.connection.prepare_cached(sql)?.execute([to.0, leaving, gone, waiting, from.0])?;
@@ -317,13 +309,9 @@ fn slip_of(row: &Row<'_>) -> Result<Slip, JournalError> {
         replaces: row.get::<_, Option<i64>>(7)?.map(SlipId),
         state: SlipState::of(row.get(8)?),
         message: row.get::<_, Option<i64>>(9)?.map(MessageId),
-        doubt: floors_of(row.get(10)?, row.get(11)?),
-        content: serde_json::from_str(&row.get::<_, String>(12)?)?,
-        revision: row.get(13)?,
-        reason: row.get(14)?,
+        doubt: row.get::<_, Option<i64>>(10)?.map(MessageId),
+        content: serde_json::from_str(&row.get::<_, String>(11)?)?,
+        revision: row.get(12)?,
+        reason: row.get(13)?,
     })
-}
-
-fn floors_of(here: Option<i64>, all: Option<i64>) -> Option<Floors> {
-    Some(Floors { here: MessageId(here?), all: MessageId(all?) })
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::pace::{Moment, Weight};
 use super::scheduler::{Action, Call};
-use crate::api::{Keyboard, MessageId};
-use crate::journal::{Content, Floors, Kind, Slip, SlipState};
+use crate::api::{ChatId, Keyboard, MessageId};
+use crate::journal::{Content, Kind, Slip, SlipState};
 use crate::text::{self, GAP, Rendered};
 
 /// What is given up to get a message through that Telegram does not like.
@@ -24,6 +24,9 @@ pub enum Stage {
 const SHORT: usize = 1000;
 /// What a message says that should be away but cannot be removed.
 const OVER: &str = "over";
+/// How many numbers are looked under for a message that may have arrived. In a private chat the messages of all others are
+/// in between; in a group each look counts as a call, of which there are few.
+const LOOKS: (i64, i64) = (48, 12);
 
 impl Stage {
     fn next(self) -> Option<Self> {
@@ -69,6 +72,8 @@ pub struct Item {
     /// What stands there, as far as is known.
     said: Option<Content>,
     stage: Stage,
+    /// Under how many numbers it was looked for in vain.
+    looked: i64,
     /// Progress that has to wait until what is owed was said.
     next: Option<Content>,
     /// It is about to be replaced, or people took it away: no more progress.
@@ -89,6 +94,7 @@ impl Item {
             slip,
             said: None,
             stage: Stage::Full,
+            looked: 0,
             next: None,
             closed: false,
             replaced: false,
@@ -105,7 +111,7 @@ impl Item {
     /// What has to be done next, as far as this message is concerned.
     pub fn due(&self) -> Option<Weight> {
         match (self.slip.state, self.slip.message) {
-            (SlipState::Waiting | SlipState::Leaving, None) if self.slip.doubt.is_some() => Some(Weight::Find),
+            (SlipState::Waiting | SlipState::Leaving, None) if self.sought().is_some() => Some(Weight::Find),
             (SlipState::Waiting, None) if self.replaced => None,
             (SlipState::Waiting, None) if self.slip.kind == Kind::Sign => Some(Weight::Sign),
             (SlipState::Waiting, None) => Some(Weight::Send),
@@ -129,15 +135,22 @@ impl Item {
         self.since
     }
 
-    pub fn call(&self, weight: Weight, floors: Floors) -> Option<Call> {
+    /// Where it may be. (Where no number was known there is nowhere to look.)
+    fn sought(&self) -> Option<MessageId> {
+        let floor = self.slip.doubt.filter(|floor| floor.0 > 0)?;
+        let most = if self.slip.chat.is_group() { LOOKS.1 } else { LOOKS.0 };
+        (self.looked < most).then_some(MessageId(floor.0 + self.looked + 1))
+    }
+
+    pub fn call(&self, weight: Weight, floor: MessageId) -> Option<Call> {
         let action = match weight {
             Weight::Sign | Weight::Send => Action::Send {
                 topic: self.slip.topic,
                 reply_to: self.slip.reply_to.filter(|_| self.stage != Stage::Short),
                 silent: self.slip.silent,
-                floors,
+                floor,
             },
-            Weight::Find => Action::Find(self.slip.doubt?),
+            Weight::Find => Action::Find(self.sought()?),
             Weight::LastWords | Weight::Edit => Action::Edit(self.slip.message?),
             Weight::Delete => Action::Delete(self.slip.message?),
         };
@@ -163,7 +176,7 @@ impl Item {
 
     /// It was to be removed before it was sent.
     pub fn is_never_to_be_sent(&self) -> bool {
-        self.slip.state == SlipState::Leaving && self.slip.message.is_none() && self.slip.doubt.is_none()
+        self.slip.state == SlipState::Leaving && self.slip.message.is_none() && self.sought().is_none()
     }
 
     /// It is as it should be; a sign may still show progress.
@@ -268,8 +281,20 @@ impl Item {
         }
     }
 
-    pub fn set_doubt(&mut self, floors: Option<Floors>) {
-        self.slip.doubt = floors;
+    /// It may have been sent, under a number above this.
+    pub fn doubt(&mut self, floor: MessageId) {
+        self.slip.doubt = Some(floor);
+        self.looked = 0;
+    }
+
+    /// It is not where it was sought; `true` when there is nowhere else, so that it was not sent.
+    pub fn look_further(&mut self) -> bool {
+        self.looked += 1;
+        let over = self.sought().is_none();
+        if over {
+            self.slip.doubt = None;
+        }
+        over
     }
 
     /// It is not there any more, but what it has to say is owed.
@@ -294,7 +319,7 @@ impl Item {
     }
 
     /// The same, in the chat that took the place of its own; `None` when nothing is owed there.
-    pub fn moved_to(mut self, chat: crate::api::ChatId, now: Moment) -> Option<Self> {
+    pub fn moved_to(mut self, chat: ChatId, now: Moment) -> Option<Self> {
         if !self.is_owed() || self.slip.state == SlipState::Leaving {
             return None;
         }

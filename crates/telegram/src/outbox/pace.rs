@@ -87,9 +87,8 @@ impl Pace {
 
     fn ready_in_group(&self, weight: Weight) -> Moment {
         match weight {
-            Weight::Find => Moment::ZERO,
             Weight::Sign | Weight::Send | Weight::LastWords => self.calls.ready_at(20),
-            Weight::Delete => self.calls.ready_at(18),
+            Weight::Find | Weight::Delete => self.calls.ready_at(18),
             Weight::Edit => self.calls.ready_at(14).max(after(self.last_call, GROUP_EDITS_APART)),
         }
     }
@@ -107,7 +106,13 @@ impl Default for Overall {
 
 impl Overall {
     pub fn ready_at(&self, weight: Weight) -> Moment {
-        self.0.ready_at(if weight == Weight::Edit { 24 } else { 30 })
+        let most = match weight {
+            // There may be many after a crash.
+            Weight::Find => 20,
+            Weight::Edit => 24,
+            Weight::Sign | Weight::Send | Weight::Delete | Weight::LastWords => 30,
+        };
+        self.0.ready_at(most)
     }
 
     pub fn note(&mut self, now: Moment) {

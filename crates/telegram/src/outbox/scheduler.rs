@@ -11,7 +11,7 @@ use folkmoot_peers::backoff::Backoff;
 use super::item::{Item, Stage};
 use super::pace::{Moment, Overall, Pace, Weight};
 use crate::api::{ApiError, ChatId, MessageId, TopicId};
-use crate::journal::{Content, Floors, Order, Slip, SlipId};
+use crate::journal::{Content, Order, Slip, SlipId};
 
 /// Somewhat longer than asked for, so that two clocks agree that the time is over.
 const PAUSE_MARGIN: Duration = Duration::from_millis(100);
@@ -38,10 +38,11 @@ pub enum Action {
         topic: Option<TopicId>,
         reply_to: Option<MessageId>,
         silent: bool,
-        floors: Floors,
+        /// The highest message number that is known before.
+        floor: MessageId,
     },
-    /// Looks whether an earlier attempt to send has arrived.
-    Find(Floors),
+    /// Looks whether an earlier attempt to send has arrived under a number.
+    Find(MessageId),
     Edit(MessageId),
     Delete(MessageId),
 }
@@ -50,8 +51,9 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     Sent(MessageId),
-    Found(Option<MessageId>),
     Done,
+    /// What was looked for is not under that number.
+    NotThere,
 }
 
 /// What has to be stored, and told.
@@ -175,9 +177,9 @@ impl Scheduler {
     pub fn next(&mut self, now: Moment) -> Option<Call> {
         let ready = |(chat, lane): (&ChatId, &Lane)| Some((self.look(lane, now).ok()??, *chat));
         let (choice, chat) = self.lanes.iter().filter_map(ready).min()?;
-        let floors = self.floors(chat);
+        let floor = self.floor(chat);
         let lane = self.lanes.get_mut(&chat)?;
-        let call = lane.items.get(&choice.slip)?.call(choice.weight, floors)?;
+        let call = lane.items.get(&choice.slip)?.call(choice.weight, floor)?;
         lane.busy = Some(choice.slip);
         lane.pace.note(choice.weight, now);
         self.overall.note(now);
@@ -260,9 +262,14 @@ impl Scheduler {
         }
     }
 
-    fn floors(&self, chat: ChatId) -> Floors {
-        let here = self.highest.get(&chat).copied().unwrap_or(MessageId(0));
-        Floors { here, all: self.highest.values().copied().max().unwrap_or(here) }
+    /// What is sent into a chat now gets a higher number than this.
+    fn floor(&self, chat: ChatId) -> MessageId {
+        let counted_with = |other: ChatId| match chat.counts_for_itself() {
+            true => other == chat,
+            false => !other.counts_for_itself(),
+        };
+        let known = self.highest.iter().filter(|(other, _)| counted_with(**other));
+        known.map(|(_, highest)| *highest).max().unwrap_or(MessageId(0))
     }
 
     fn item(&mut self, slip: SlipId) -> Option<&mut Item> {
@@ -335,17 +342,17 @@ impl Scheduler {
 
     fn succeeded(&mut self, call: &Call, answer: Answer, now: Moment) -> Vec<Report> {
         let Call { slip, chat, revision, .. } = *call;
-        match (answer, &call.action) {
-            (Answer::Sent(message) | Answer::Found(Some(message)), _) => {
+        match (answer, call.action.clone()) {
+            (Answer::Sent(message), _) | (Answer::Done, Action::Find(message)) => {
                 self.seen(chat, message);
                 if let Some(item) = self.item(slip) {
                     item.arrived(message, call, now);
                 }
                 vec![Report::Arrived { slip, chat, message, revision }]
             }
-            (Answer::Found(None), _) => {
-                self.set_doubt(slip, None);
-                vec![Report::NotThere(slip)]
+            (Answer::NotThere, _) => {
+                let over = self.item(slip).is_some_and(Item::look_further);
+                over.then_some(Report::NotThere(slip)).into_iter().collect()
             }
             (Answer::Done, Action::Delete(_)) => self.gone(slip),
             (Answer::Done, _) if self.stays(slip) => self.gone(slip),
@@ -369,21 +376,15 @@ impl Scheduler {
         self.item(slip).is_some_and(|item| item.stays())
     }
 
-    fn set_doubt(&mut self, slip: SlipId, floors: Option<Floors>) {
-        if let Some(item) = self.item(slip) {
-            item.set_doubt(floors);
-        }
-    }
-
     /// The answer was lost: what was sent may be there.
     fn doubted(&mut self, call: &Call) -> Vec<Report> {
-        if let Action::Send { floors, .. } = call.action {
-            self.set_doubt(call.slip, Some(floors));
+        if let (Action::Send { floor, .. }, Some(item)) = (&call.action, self.item(call.slip)) {
+            item.doubt(*floor);
         }
         Vec::new()
     }
 
-    /// A call certainly had no effect. (A search that was cut short leaves its doubt.)
+    /// A call certainly had no effect. (A search goes on where it was.)
     fn not_sent(&mut self, call: &Call) -> Vec<Report> {
         match call.action {
             Action::Send { .. } => vec![Report::NotThere(call.slip)],
@@ -394,10 +395,10 @@ impl Scheduler {
     fn refused(&mut self, call: &Call, error: &ApiError, now: Moment) -> Vec<Report> {
         match call.action {
             Action::Send { .. } => self.send_refused(call, error),
-            Action::Find(_) => self.succeeded(call, Answer::Found(None), now),
-            Action::Edit(_) if error.is_not_modified() || self.stays(call.slip) => {
-                self.succeeded(call, Answer::Done, now)
-            }
+            Action::Find(_) | Action::Edit(_) if error.is_not_modified() => self.succeeded(call, Answer::Done, now),
+            // Somebody else's, or none.
+            Action::Find(_) => self.succeeded(call, Answer::NotThere, now),
+            Action::Edit(_) if self.stays(call.slip) => self.succeeded(call, Answer::Done, now),
             Action::Edit(_) => self.edit_refused(call, error, now),
             Action::Delete(_) if error.is_irremovable() => {
                 if let Some(item) = self.item(call.slip) {

@@ -12,6 +12,7 @@ use crate::outbox::scheduler::{Action, Answer, Call, Report, Scheduler};
 use crate::text;
 
 const PERSON: ChatId = ChatId(7);
+const PERSON_WITHOUT_DOUBT: ChatId = ChatId(99);
 const GROUP: ChatId = ChatId(-1007);
 
 fn ms(milliseconds: u64) -> Duration {
@@ -263,6 +264,88 @@ fn progress_that_telegram_will_not_take_is_dropped_but_not_the_last_words() {
     assert_eq!(call.content, says("last"));
 }
 
+/// A message of which nobody knows whether it was sent, with a number known before.
+fn doubtful(id: i64, chat: ChatId, floor: i64) -> Slip {
+    Slip { doubt: Some(MessageId(floor)), ..slip(id, chat, Kind::Answer) }
+}
+
+/// The numbers that are looked under, when the look at `fails` is cut short once and nothing is there.
+fn looks(scheduler: &mut Scheduler, fails: i64) -> Vec<(Duration, i64)> {
+    let (mut looks, mut now, mut failed) = (Vec::new(), ms(0), false);
+    loop {
+        while let Some(call) = scheduler.next(now) {
+            let answer = match call.action {
+                Action::Find(message) => {
+                    looks.push((now, message.0));
+                    let cut_short = message.0 == fails && !failed;
+                    failed |= cut_short;
+                    if cut_short { Err(unreachable()) } else { Ok(Answer::NotThere) }
+                }
+                _ => Ok(Answer::Sent(MessageId(9000 + call.slip.0))),
+            };
+            scheduler.done(&call, answer, now, 0.5);
+        }
+        let Some(wake) = scheduler.wake(now) else { return looks };
+        now = wake;
+    }
+}
+
+#[test]
+fn a_search_that_is_cut_short_goes_on_where_it_was() {
+    let mut scheduler = scheduler();
+    scheduler.take_up(doubtful(1, PERSON, 100), ms(0));
+    let looks: Vec<i64> = looks(&mut scheduler, 105).into_iter().map(|(_, number)| number).collect();
+    let expected: Vec<i64> = (101..=105).chain(105..=148).collect();
+    assert_eq!(looks, expected);
+}
+
+#[test]
+fn what_is_found_is_not_sent_again() {
+    let mut scheduler = scheduler();
+    scheduler.take_up(doubtful(1, PERSON, 100), ms(0));
+    let first = scheduler.next(ms(0)).expect("a look");
+    scheduler.done(&first, Ok(Answer::NotThere), ms(0), 0.5);
+    let second = scheduler.next(ms(0)).expect("another");
+    assert_eq!(second.action, Action::Find(MessageId(102)));
+    let reports = scheduler.done(&second, Ok(Answer::Done), ms(0), 0.5);
+    let arrived = Report::Arrived { slip: SlipId(1), chat: PERSON, message: MessageId(102), revision: 0 };
+    assert_eq!(reports, [arrived]);
+    assert!(scheduler.is_idle());
+}
+
+#[test]
+fn a_search_keeps_the_pace_of_a_group() {
+    let mut scheduler = scheduler();
+    (1..=2).for_each(|id| drop(scheduler.take_up(doubtful(id, GROUP, 100 * id), ms(0))));
+    let at: Vec<u64> = looks(&mut scheduler, 0).iter().map(|(at, _)| at.as_secs()).collect();
+    assert_eq!((at[16], at[17], at.len()), (0, 60, 24), "one of the calls was the first message itself");
+}
+
+#[test]
+fn many_searches_leave_room_for_answers() {
+    let mut scheduler = scheduler();
+    (1..=40).for_each(|id| drop(scheduler.take_up(doubtful(id, ChatId(id), 100), ms(0))));
+    scheduler.order(Order::Post(slip(99, PERSON_WITHOUT_DOUBT, Kind::Answer)), ms(0));
+    let calls: Vec<Call> = std::iter::from_fn(|| scheduler.next(ms(0))).collect();
+    assert!(calls.iter().any(|call| call.slip == SlipId(99)), "the answer is among the first thirty calls");
+}
+
+#[test]
+fn a_supergroup_counts_for_itself_and_all_others_together() {
+    let supergroup = ChatId(-1_000_000_000_042);
+    let mut scheduler = scheduler();
+    for (chat, number) in [(PERSON, 30), (ChatId(8), 50), (supergroup, 9000)] {
+        scheduler.seen(chat, MessageId(number));
+    }
+    for (id, chat, expected) in
+        [(1, PERSON, 50), (2, GROUP, 50), (3, supergroup, 9000), (4, ChatId(-1_000_000_000_043), 0)]
+    {
+        scheduler.order(Order::Post(slip(id, chat, Kind::Answer)), ms(0));
+        let call = scheduler.next(ms(0)).expect("a call");
+        assert!(matches!(call.action, Action::Send { floor, .. } if floor == MessageId(expected)), "{:?}", call.action);
+    }
+}
+
 #[test]
 fn a_replaced_message_that_was_not_sent_yet_never_is() {
     let mut scheduler = scheduler();
@@ -447,7 +530,7 @@ impl Model {
                 self.shown.remove(&call.slip);
                 Ok(Answer::Done)
             }
-            Action::Find(_) => Ok(Answer::Found(None)),
+            Action::Find(_) => Ok(Answer::NotThere),
         }
     }
 

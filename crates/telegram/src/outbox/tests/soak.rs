@@ -112,9 +112,9 @@ impl Soak {
     async fn perform(&mut self, call: &Call) -> Result<Answer, ApiError> {
         let content = call.stage.dress(&call.content).into_owned();
         match call.action {
-            Action::Send { reply_to, silent, floors, .. } => {
+            Action::Send { reply_to, silent, floor, .. } => {
                 let slip = call.slip;
-                self.journal.transact(move |rows| rows.slip_doubtful(slip, Some(floors))).await.expect("noted");
+                self.journal.transact(move |rows| rows.slip_doubtful(slip, Some(floor))).await.expect("noted");
                 let mut body =
                     json!({ "chat_id": call.chat, "text": content.rendered.text, "disable_notification": silent });
                 body["reply_to_message_id"] = json!(reply_to);
@@ -125,19 +125,13 @@ impl Soak {
                     _ => Ok(Answer::Sent(sent.message_id)),
                 }
             }
-            Action::Find(floors) => {
-                for number in calls::candidates(floors) {
-                    let (chat, message) = (call.chat, MessageId(number));
-                    let known = self.journal.transact(move |rows| rows.slip_at(chat, message)).await.expect("read");
-                    match self.edit(call.chat, message, &content) {
-                        _ if known.is_some() => {}
-                        Ok(_) => return Ok(Answer::Found(Some(message))),
-                        Err(error) if error.is_not_modified() => return Ok(Answer::Found(Some(message))),
-                        Err(ApiError::Rejected { .. }) => {}
-                        Err(error) => return Err(error),
-                    }
+            Action::Find(message) => {
+                let chat = call.chat;
+                let known = self.journal.transact(move |rows| rows.slip_at(chat, message)).await.expect("read");
+                if known.is_some() {
+                    return Ok(Answer::NotThere);
                 }
-                Ok(Answer::Found(None))
+                self.edit(call.chat, message, &content).map(|_| Answer::Done)
             }
             Action::Edit(message) => self.edit(call.chat, message, &content).map(|_| Answer::Done),
             Action::Delete(message) => {
