@@ -11,7 +11,7 @@ import { countReply, putAction, putDelivery, putRun } from './store/apply';
 import { Data } from './store/data';
 import { clientIdOf, seenNotices } from './store/select';
 import { Sync } from './store/sync';
-import type { Channel, Frame, Json, Message, Run, Session } from './types';
+import type { Channel, Frame, Json, Member, Message, Run, Session, Workspace } from './types';
 
 const PAGE = 80;
 /** The first look at a channel: more than a screen shows, and what `public/early.js` asks for. */
@@ -19,8 +19,6 @@ const FIRST_PAGE = 40;
 const RENEW_AFTER_MS = 6 * 3600 * 1000;
 const RECOUNT_MS = 2000;
 const NO_LINK_MS = 2000;
-/** A list that is younger than this was made a moment before the connection stood. */
-const FRESH_MS = 2000;
 const RENEW_CHECK_MS = 30 * 60 * 1000;
 
 type Listener = (data: Json, frame: Frame) => void;
@@ -42,7 +40,6 @@ class Hub {
   private readonly resuming = new Set<string>();
   private readonly loading = new Map<string, Promise<void>>();
   private readonly recounts = new Set<string>();
-  private listedAt = 0;
   private caughtUp = 0;
   private epoch = 0;
 
@@ -145,12 +142,19 @@ class Hub {
   /** Members and channels, which everything else leans on. */
   private async list(): Promise<void> {
     const { data, ws } = this;
-    const [members, channels, directs, workspace] = await Promise.all([
-      api.members.list(ws),
-      api.channels.list(ws),
-      api.channels.directs(),
-      api.workspaces.get(ws),
-    ]);
+    const tellAgain = this.sync.listing();
+    try {
+      const lists = [api.members.list(ws), api.channels.list(ws), api.channels.directs(), api.workspaces.get(ws)] as const;
+      const listed = await Promise.all(lists);
+      if (data === this.data) this.putLists(...listed);
+    } finally {
+      tellAgain(Date.now());
+      touch('members', 'channels', 'workspace');
+    }
+  }
+
+  private putLists(members: Member[], channels: Channel[], directs: Channel[], workspace: Workspace): void {
+    const { data } = this;
     data.workspace = workspace;
     const listed = new Set(members.map((member) => member.id));
     for (const id of [...data.members.keys()]) if (!listed.has(id)) data.members.delete(id);
@@ -159,8 +163,6 @@ class Hub {
     const there = new Set(all.map((channel) => channel.id));
     for (const id of [...data.channels.keys()]) if (!there.has(id)) data.channels.delete(id);
     for (const channel of all) this.putChannel(channel);
-    this.listedAt = Date.now();
-    touch('members', 'channels', 'workspace');
   }
 
   putChannel(channel: Channel): void {
@@ -235,7 +237,8 @@ class Hub {
     this.resuming.clear();
     if (Object.keys(positions).length) this.socket.tell('sync.resume', { positions });
     this.outbox.resume();
-    if (Date.now() - this.listedAt > FRESH_MS) await this.list().catch(() => {});
+    // Also right after the page was opened: who came between the first list and the connection is in neither.
+    await this.list().catch(() => {});
     await this.refresh();
     for (const [channel, timeline] of this.data.timelines) if (timeline.loaded) void this.loadWork(channel);
     // How far a run was in the meantime has no position of its own.

@@ -29,7 +29,9 @@ step('18 invite a colleague by link, both see typing and presence', async () => 
   await bob.button('Join').click();
   await bob.composer.waitFor();
   await ann.page.getByText('no email, online').waitFor();
-  await ann.channel(owner.general);
+  // Without loading the page again: what is typed while nobody is connected is for nobody.
+  await ann.page.getByRole('link', { name: /general/ }).first().click();
+  await ann.composer.waitFor();
   await bob.composer.pressSequentially('I am', { delay: 20 });
   await ann.page.getByText(/bob (is writing|writes|is typing)/).waitFor();
   await bob.composer.press('Enter');

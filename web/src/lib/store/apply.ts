@@ -281,6 +281,18 @@ const appliers: Record<string, Applier> = {
 /** Frames that change what is stored in a channel, each with its own position. */
 export const STORED = new Set(['message.new', 'message.edit', 'message.delete', 'reaction.add', 'reaction.remove', 'pin.add', 'pin.remove']);
 
+/** Frames about what is listed: members, channels, the workspace. Telling one again changes nothing. */
+export const LISTED = new Set([
+  'presence.update',
+  'member.update',
+  'member.left',
+  'channel.update',
+  'channel.delete',
+  'channel.joined',
+  'channel.left',
+  'workspace.changed',
+]);
+
 export function apply(data: Data, frame: Frame, now: number): string[] {
   return appliers[frame.type]?.(data, frame.data ?? {}, now) ?? [];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Channel, Frame, Message } from '../types';
+import type { Channel, Frame, Member, Message } from '../types';
 import { apply } from './apply';
 import { Data } from './data';
 import { FakeHub, Random } from './fake-hub';
@@ -264,6 +264,23 @@ describe('other frames', () => {
     apply(data, { type: 'delivery.update', data: delivery }, 0);
     apply(data, { type: 'delivery.update', data: { ...delivery, state: 'leased', updated_at: 5 } }, 0);
     expect(data.deliveries.get('d')?.state).toBe('answered');
+  });
+
+  it('what is told while the lists are fetched is newer than they are', () => {
+    const data = new Data();
+    const sync = new Sync(data);
+    const bob = { id: 'b', name: 'bob', status: 'offline', online: false } as Member;
+    data.members.set('b', bob);
+    data.members.set('c', { ...bob, id: 'c' });
+    const tellAgain = sync.listing();
+    sync.receive({ type: 'presence.update', data: { member_id: 'b', status: 'online' } }, 0);
+    sync.receive({ type: 'member.left', data: { member_id: 'c' } }, 0);
+    // The lists were made before.
+    data.members.set('b', bob);
+    data.members.set('c', { ...bob, id: 'c' });
+    expect(tellAgain(0)).toContain('members');
+    expect(data.members.get('b')?.status).toBe('online');
+    expect(data.members.has('c')).toBe(false);
   });
 
   it('typing ends with the message', () => {

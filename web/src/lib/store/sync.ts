@@ -3,7 +3,7 @@
  * A smaller number was applied before; a larger one waits until the hub told what lies between.
  */
 import type { Frame, Json, Message } from '../types';
-import { STORED, apply, countMessage } from './apply';
+import { LISTED, STORED, apply, countMessage } from './apply';
 import type { Data } from './data';
 
 export interface Received {
@@ -18,9 +18,23 @@ export class Sync {
   /** Per channel: events that came too early, by position. */
   private readonly early = new Map<string, Map<number, Frame>>();
 
+  /** What was told while lists are being fetched. */
+  private readonly fetches = new Set<Frame[]>();
+
   constructor(private readonly data: Data) {}
 
+  /** Call before lists are fetched; what it returns, when they were put: what was told in between is newer than they are. */
+  listing(): (now: number) => string[] {
+    const told: Frame[] = [];
+    this.fetches.add(told);
+    return (now) => {
+      this.fetches.delete(told);
+      return told.flatMap((frame) => apply(this.data, frame, now));
+    };
+  }
+
   receive(frame: Frame, now: number): Received {
+    if (LISTED.has(frame.type)) for (const told of this.fetches) told.push(frame);
     const it = (frame.data ?? {}) as Json;
     if (frame.type === 'sync.done') return this.done(String(it.channel_id), Number(it.seq), now);
     if (frame.type === 'sync.reload') return this.reload(String(it.channel_id), Number(it.seq), now);
