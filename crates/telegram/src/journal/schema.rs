@@ -145,7 +145,9 @@ mod tests {
         MIGRATIONS[..2].iter().for_each(|migration| connection.execute_batch(migration).expect("the older shape"));
         let slip = "INSERT INTO slips (chat, kind, silent, state, floor_here, floor_all, content)
                     VALUES (?, 0, 0, 0, 5, 90, '{\"text\":\"\"}')";
-        [7, -42, -1_000_000_000_042_i64].map(|chat| connection.execute(slip, [chat]).expect("a slip"));
+        for chat in [7, -42, -1_000_000_000_042_i64] {
+            connection.execute(slip, [chat]).expect("a slip");
+        }
         migrate(&mut connection, 2).expect("the newer shape");
         let floors = |chat: i64| -> i64 {
             connection.query_row("SELECT floor FROM slips WHERE chat = ?", [chat], |row| row.get(0)).expect("a floor")
