@@ -342,7 +342,7 @@ pub fn unpin(context: &mut Context<'_>, actor: Actor, id: PinId) -> Outcome {
 }
 
 /// A message that is there and in a channel the actor may read; for others it does not exist.
-fn visible_message(context: &Context<'_>, actor: Actor, id: MessageId) -> Result<Message, Refusal> {
+pub(super) fn visible_message(context: &Context<'_>, actor: Actor, id: MessageId) -> Result<Message, Refusal> {
     access::member(context.state, actor)?;
     let there = |message: &Message| !message.deleted && access::may_see_message(context.state, actor, message);
     context.history.message(id)?.filter(there).ok_or(refusal::MESSAGE_NOT_FOUND)

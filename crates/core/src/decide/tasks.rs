@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, attention, deliveries, short_text};
+use super::{Context, Decision, Outcome, attention, deliveries, messages, short_text};
 use crate::command::{CreateTask, Reply, UpdateTask};
 use crate::event::Event;
 use crate::ids::*;
@@ -19,10 +19,14 @@ pub fn create(context: &mut Context<'_>, actor: Actor, create: CreateTask) -> Ou
     if let Some(channel) = create.channel {
         access::room_to_read(context.state, actor, channel)?;
     }
+    let channel = match create.message {
+        Some(message) => Some(place_of(context, actor, message, create.channel)?),
+        None => create.channel,
+    };
     let task = Task {
         id: TaskId(context.new_id()),
         workspace: create.workspace,
-        channel: create.channel,
+        channel,
         message: create.message,
         title: short_text(&create.title, "title", MAX_TITLE_CHARS)?,
         description: description(create.description)?,
@@ -34,6 +38,17 @@ pub fn create(context: &mut Context<'_>, actor: Actor, create: CreateTask) -> Ou
         updated_at: context.now,
     };
     save(context, actor, task, None)
+}
+
+/// A task that is made of a message belongs where the message is, and only those who can read the one can make the other.
+fn place_of(
+    context: &Context<'_>,
+    actor: Actor,
+    message: MessageId,
+    wanted: Option<ChannelId>,
+) -> Result<ChannelId, Refusal> {
+    let place = messages::visible_message(context, actor, message)?.channel;
+    if wanted.is_none_or(|wanted| wanted == place) { Ok(place) } else { Err(refusal::MESSAGE_NOT_FOUND) }
 }
 
 pub fn update(context: &mut Context<'_>, actor: Actor, update: UpdateTask) -> Outcome {

@@ -162,3 +162,23 @@ fn a_task_is_deleted_by_its_maker_or_an_admin() {
         }
     }
 }
+
+#[test]
+fn a_task_of_a_message_belongs_to_its_channel_and_to_those_who_can_read_it() {
+    let Board { mut world, alice, bob, carol, .. } = board();
+    let bot = world.agent("bot");
+    let private = world.private("private", &[bob, bot]);
+    let open = world.channel("open", &[alice, bob, carol]);
+    let said = world.say(bob, private, "mend the build").id;
+    let of_message = |world: &World, channel, assigned_to| match create(world, "Mend it", channel, assigned_to) {
+        Command::CreateTask(create) => Command::CreateTask(CreateTask { message: Some(said), ..create }),
+        _ => unreachable!(),
+    };
+    let from_outside = of_message(&world, None, Some(bot));
+    assert_eq!(world.refused(carol, from_outside), refusal::MESSAGE_NOT_FOUND);
+    let elsewhere = of_message(&world, Some(open), None);
+    assert_eq!(world.refused(bob, elsewhere), refusal::MESSAGE_NOT_FOUND);
+    let command = of_message(&world, None, Some(bot));
+    let Reply::Task(task) = world.done(bob, command).reply else { panic!() };
+    assert_eq!((task.channel, task.message), (Some(private), Some(said)));
+}
