@@ -128,7 +128,7 @@ impl Kind {
 
     /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
     pub fn is_kept_while_open(self) -> bool {
-        matches!(self, Self::Approval | Self::Delivery | Self::Run)
+        matches!(self, Self::Approval | Self::Call | Self::Delivery | Self::Run)
     }
 
     pub fn from_number(number: u8) -> Option<Self> {

@@ -38,6 +38,8 @@ pub struct State {
     hosted: BTreeMap<HostedId, Hosted>,
     /// Open questions by when they expire.
     open_approvals: BTreeSet<(Millis, ApprovalId)>,
+    /// Calls that nobody has answered, by when they stop ringing.
+    ringing: BTreeSet<(Millis, CallId)>,
     deliveries: delivery::Table,
     /// Settings, not something that happened.
     wake_rules: WakeRules,
@@ -283,7 +285,8 @@ impl State {
     /// When something is to happen by itself; see [`Command::LetTimePass`](crate::Command::LetTimePass).
     pub fn next_deadline(&self) -> Option<Millis> {
         let approval = self.open_approvals.first().map(|(at, _)| *at);
-        approval.into_iter().chain(self.deliveries.next_deadline()).min()
+        let call = self.ringing.first().map(|(at, _)| *at);
+        [approval, call, self.deliveries.next_deadline()].into_iter().flatten().min()
     }
 
     /// The questions that wait for a decision, by when they expire.
@@ -293,6 +296,11 @@ impl State {
 
     pub fn overdue_approvals(&self, now: Millis) -> impl Iterator<Item = ApprovalId> {
         self.open_approvals.iter().take_while(move |(at, _)| *at <= now).map(|(_, id)| *id)
+    }
+
+    /// The calls that rang long enough.
+    pub fn unanswered_calls(&self, now: Millis) -> impl Iterator<Item = CallId> {
+        self.ringing.iter().take_while(move |(at, _)| *at <= now).map(|(_, id)| *id)
     }
 
     /// The wakes that are not over.
@@ -459,6 +467,13 @@ impl State {
                 match approval.status {
                     ApprovalStatus::Pending => self.open_approvals.insert(due),
                     ApprovalStatus::Approved | ApprovalStatus::Denied => self.open_approvals.remove(&due),
+                };
+            }
+            Record::Call(call) => {
+                let due = (call.rings_until(), call.id);
+                match call.status {
+                    CallStatus::Ringing => self.ringing.insert(due),
+                    CallStatus::Answered | CallStatus::Ended | CallStatus::Missed => self.ringing.remove(&due),
                 };
             }
             Record::Delivery(delivery) => self.deliveries.put(delivery),
@@ -678,7 +693,7 @@ impl State {
             self.telegram_links.clone(),
         );
         let runs: Vec<_> = self.runs.iter().cloned().collect();
-        let waiting = (self.open_approvals.clone(), self.deliveries.stored_part(), runs);
+        let waiting = (self.open_approvals.clone(), self.ringing.clone(), self.deliveries.stored_part(), runs);
         (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)
     }
 }

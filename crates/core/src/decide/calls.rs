@@ -94,6 +94,19 @@ pub fn end(context: &mut Context<'_>, actor: Actor, id: CallId) -> Outcome {
     Ok(Decision::new(Reply::Call(call), events))
 }
 
+/// Calls that nobody answered end by themselves, so that no side waits for ever.
+pub fn let_time_pass(context: &mut Context<'_>, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    let unanswered: Vec<_> = context.state.unanswered_calls(context.now).collect();
+    for id in unanswered {
+        let Some(call) = context.history.get::<Call>(id)? else { continue };
+        let call = Call { status: CallStatus::Missed, ended_at: Some(context.now), ..call };
+        events.push(Event::Saved(call.clone().into()));
+        let sides = [call.caller, call.callee];
+        events.extend(sides.map(|side| signal(side, CallSignal::End { call: id, reason: "missed" })));
+    }
+    Ok(())
+}
+
 fn participant(context: &Context<'_>, actor: Actor, id: CallId) -> Result<Call, Refusal> {
     let member = access::member(context.state, actor)?;
     if id.is_none() {

@@ -238,6 +238,7 @@ fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
     let mut events = Vec::new();
     sending::let_time_pass(context, &mut events)?;
     approvals::let_time_pass(context, &mut events)?;
+    calls::let_time_pass(context, &mut events)?;
     Ok(Decision::new(Reply::Count(events.len() as u64), events))
 }
 

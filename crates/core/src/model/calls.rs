@@ -28,7 +28,15 @@ pub struct Call {
     pub ended_at: Option<Millis>,
 }
 
+/// How long a call rings, in milliseconds, before it counts as missed.
+pub const RINGS_FOR: Millis = 60_000;
+
 impl Call {
+    /// When it stops ringing by itself.
+    pub fn rings_until(&self) -> Millis {
+        self.created_at + RINGS_FOR
+    }
+
     pub fn other_side(&self, member: MemberId) -> Option<MemberId> {
         if member == self.caller {
             Some(self.callee)

@@ -137,3 +137,28 @@ fn a_call_that_is_over_takes_neither_answers_nor_candidates() {
     assert_eq!(world.refused(bob, answer(call)), refusal::CALL_OVER);
     assert_eq!(world.refused(bob, ice(call, None)), refusal::CALL_OVER);
 }
+
+#[test]
+fn a_call_that_nobody_answers_is_missed_after_a_minute_and_both_sides_hear_of_it() {
+    let Ringing { mut world, alice, bob, call, .. } = ringing();
+    assert!(world.time_passes(RINGS_FOR - 1).events.is_empty());
+    let decision = world.time_passes(1);
+    let both = [alice, bob];
+    let told = signals(&decision);
+    assert_eq!(told.iter().map(|(to, _)| *to).collect::<Vec<_>>(), both);
+    assert!(told.iter().all(|(_, signal)| matches!(signal, CallSignal::End { reason: "missed", .. })), "{told:?}");
+    let stored = world.ledger.get::<Call>(call).unwrap().unwrap();
+    assert_eq!((stored.status, stored.ended_at), (CallStatus::Missed, Some(world.now)));
+    assert_eq!(world.refused(bob, answer(call)), refusal::CALL_OVER);
+    assert_eq!(world.state.next_deadline(), None);
+}
+
+#[test]
+fn a_call_that_was_answered_or_ended_is_not_missed() {
+    for command in [answer, end] {
+        let Ringing { mut world, bob, call, .. } = ringing();
+        world.done(bob, command(call));
+        assert_eq!(world.state.next_deadline(), None);
+        assert!(world.time_passes(RINGS_FOR).events.is_empty());
+    }
+}
