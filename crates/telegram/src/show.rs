@@ -30,15 +30,23 @@ pub fn first_sign(prompt: PromptId, engine: &EngineId, context: Option<&Context>
 }
 
 /// A sign before anything is known: a voice note or a file is still on its way.
-pub fn receiving() -> Content {
-    Content::with_keyboard(text::plain("receiving · 0s"), Keyboard::none())
+pub fn receiving(prompt: PromptId) -> Content {
+    Content::with_keyboard(text::plain("receiving"), cancel_button(prompt))
+}
+
+/// The last word about a prompt that no engine has got yet.
+pub fn called_back() -> Rendered {
+    text::plain(Label::Cancelled.as_str())
+}
+
+fn cancel_button(prompt: PromptId) -> Keyboard {
+    Keyboard::row([Button::new("cancel", format!("{CANCEL}{}", prompt.0))])
 }
 
 /// A run while it goes on.
 pub fn progress_of(prompt: PromptId, view: &View, context: Option<&Context>) -> Content {
     let message = message_of(view, context);
-    let cancel = Button::new("cancel", format!("{CANCEL}{}", prompt.0));
-    Content::with_keyboard(text::page(&message), Keyboard::row([cancel]))
+    Content::with_keyboard(text::page(&message), cancel_button(prompt))
 }
 
 /// The last word about a run, as many messages as it takes.

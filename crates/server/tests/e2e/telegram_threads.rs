@@ -67,6 +67,41 @@ async fn what_follows_a_voice_note_in_its_thread_waits_for_it_and_what_begins_an
 }
 
 #[tokio::test]
+async fn what_is_still_being_received_can_be_cancelled_and_holds_up_nobody_afterwards() {
+    let (bridge, let_go) = with_slow_ears().await;
+    bridge.api.say(ANN, ANN, "zero");
+    let answer = bridge.wait_text(ANN, "done").await;
+    let voice = json!({"voice": {"file_id": "v", "duration": 2}, "reply_to": answer.id, "date": 1_800_000_000});
+    bridge.api.say_more(ANN, ANN, voice.clone());
+    let sign = bridge.wait_text(ANN, "receiving").await;
+    bridge.api.say_more(ANN, ANN, json!({"text": "/status", "date": 1_800_000_050}));
+    bridge.wait_text(ANN, "… on its way to an engine").await;
+    bridge.api.say_more(ANN, ANN, json!({"text": "typed", "reply_to": answer.id, "date": 1_800_000_100}));
+    let query = bridge.api.press(ANN, sign.id, ANN, &sign.buttons()[0]);
+    let answered = bridge.api.wait("the answer", |world| world.callbacks[&query].clone()).await;
+    assert_eq!(answered, "dropped from the queue");
+    bridge.api.wait_shown(ANN, "the last word", |message| message.id == sign.id && message.text == "cancelled").await;
+    bridge.wait_engine("what waited behind it", |log| ended(log) == 2).await;
+    // Also by the command, without a reply when there is nothing else.
+    bridge.api.say_more(ANN, ANN, voice);
+    bridge
+        .api
+        .wait("another", |world| world.shown(ANN).iter().any(|shown| shown.text == "receiving").then_some(()))
+        .await;
+    bridge.api.say_more(ANN, ANN, json!({"text": "/cancel", "date": 1_800_000_200}));
+    let cancelled = |world: &mut crate::support::telegram::fake_api::World| {
+        let count = world.shown(ANN).iter().filter(|shown| shown.text == "cancelled").count();
+        (count == 2).then_some(())
+    };
+    bridge.api.wait("both are cancelled", cancelled).await;
+    let_go.send_replace(true);
+    bridge.api.say_more(ANN, ANN, json!({"text": "the last", "date": 1_800_000_300}));
+    let log = bridge.wait_engine("the last run", |log| ended(log) == 3).await;
+    let words: Vec<&str> = begun(&log).into_iter().map(|(_, word)| word).collect();
+    assert_eq!(words, ["zero", "typed", "last"], "{log:?}");
+}
+
+#[tokio::test]
 async fn in_chat_mode_messages_that_arrive_together_go_on_with_each_other() {
     let setup = with_project_and("session_mode = \"chat\"").await;
     for (text, date) in [("@alice one", 1_800_000_000), ("two", 1_800_000_100), ("three", 1_800_000_200)] {

@@ -47,7 +47,7 @@ impl Bridge {
     async fn pressed(&mut self, query: &CallbackQuery) -> Result<String, JournalError> {
         let data = query.data.as_deref().unwrap_or_default();
         if let Some(prompt) = show::cancelled_by(data) {
-            return Ok(self.cancel_at(query, prompt));
+            return self.cancel_at(query, prompt).await;
         }
         match Press::of(data) {
             Some(press) => self.decide(press, &query.from).await,
@@ -55,19 +55,16 @@ impl Bridge {
         }
     }
 
-    fn cancel_at(&self, query: &CallbackQuery, prompt: PromptId) -> String {
+    async fn cancel_at(&mut self, query: &CallbackQuery, prompt: PromptId) -> Result<String, JournalError> {
         let chat = query.message.as_ref().map(|message| message.chat.id);
-        let is_here = self.live.get(&prompt).is_some_and(|live| Some(live.prompt.chat) == chat);
-        match is_here.then(|| self.cancel(prompt)) {
-            Some(Cancelled::Running) => "cancelling…",
-            Some(Cancelled::Queued) => "dropped from the queue",
-            Some(Cancelled::Unknown) | None => "nothing is running for this message any more",
-        }
-        .to_owned()
-    }
-
-    pub(crate) fn cancel(&self, prompt: PromptId) -> Cancelled {
-        self.desk.cancel(prompt)
+        let is_here = self.open_prompts().any(|open| open.id == prompt && Some(open.chat) == chat);
+        let cancelled = if is_here { self.cancel(prompt).await? } else { Cancelled::Unknown };
+        let words = match cancelled {
+            Cancelled::Running => "cancelling…",
+            Cancelled::Queued => "dropped from the queue",
+            Cancelled::Unknown => "nothing is running for this message any more",
+        };
+        Ok(words.to_owned())
     }
 
     async fn decide(&mut self, press: Press, by: &User) -> Result<String, JournalError> {

@@ -4,17 +4,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Bridge, Event, Spot, say};
+use super::{Bridge, Spot, say};
 use crate::api::{Content as UpdateContent, Message, Update, UpdateId, UserId};
 use crate::commands::{self, Call};
 use crate::joining::Sender;
 use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope};
 use crate::permission::{NOBODY_ALLOWED, Verdict};
 use crate::piece::{self, Piece};
-use crate::plan::{self, Plan};
+use crate::plan::Plan;
 use crate::prepare;
 use crate::press::Press;
-use crate::turns::Line;
 use crate::{directives, menu, show};
 
 /// How often a group is told that nobody may give orders in it.
@@ -290,15 +289,5 @@ impl Bridge {
         }
         self.take_up(prompt);
         Ok(())
-    }
-
-    /// Finds out, beside everything else but in the order of its chat, where a prompt goes.
-    pub(super) fn take_up(&self, prompt: Prompt) {
-        let (shared, events) = (std::sync::Arc::clone(&self.shared), self.events.clone());
-        let turn = shared.turns.queue(Line::Place(plan::place_of(&prompt)));
-        tokio::spawn(async move {
-            let (prepared, turn) = prepare::prepare(&shared, &prompt, turn).await;
-            let _ = events.send(Event::Prepared(Box::new(prompt), prepared, turn));
-        });
     }
 }

@@ -28,6 +28,7 @@ use crate::shared::Shared;
 use crate::turns::Turn;
 
 mod buttons;
+mod coming;
 mod greet;
 mod hub;
 mod messages;
@@ -36,6 +37,7 @@ mod recover;
 mod runs;
 mod say;
 
+use coming::Coming;
 pub use say::{Spot, post};
 
 /// How many engines work at a time; further prompts wait.
@@ -116,6 +118,7 @@ pub struct Bridge {
     desk: Desk<Board>,
     joining: Joining,
     live: HashMap<PromptId, Live>,
+    coming: HashMap<PromptId, Coming>,
     /// Prompts that wait for words.
     held: HashSet<PromptId>,
     explained: HashMap<ChatId, Instant>,
@@ -145,6 +148,7 @@ pub async fn run(
         desk,
         joining,
         live: HashMap::new(),
+        coming: HashMap::new(),
         held: HashSet::new(),
         explained: HashMap::new(),
         events: events_in.clone(),
@@ -306,15 +310,22 @@ impl Bridge {
 
     /// The prompts that run or wait in a chat or topic.
     pub(crate) fn prompts_at(&self, place: Scope) -> Vec<PromptId> {
-        let here = |live: &&Live| live.prompt.chat == place.chat && live.prompt.topic == place.topic;
-        self.live.values().filter(here).map(|live| live.prompt.id).collect()
+        let here = |prompt: &&Prompt| prompt.chat == place.chat && prompt.topic == place.topic;
+        self.open_prompts().filter(here).map(|prompt| prompt.id).collect()
+    }
+
+    fn open_prompts(&self) -> impl Iterator<Item = &Prompt> {
+        let coming = self.coming.values().map(|coming| &coming.prompt);
+        self.live.values().map(|live| &live.prompt).chain(coming)
     }
 
     /// A line for everything that runs or waits in a chat.
     pub(crate) fn status_lines(&self, chat: ChatId) -> Vec<String> {
         let mut here: Vec<&Live> = self.live.values().filter(|live| live.prompt.chat == chat).collect();
         here.sort_by_key(|live| live.prompt.id);
-        here.into_iter().map(status_line).collect()
+        let coming = self.coming.values().filter(|coming| coming.prompt.chat == chat);
+        let coming = coming.map(|_| "… on its way to an engine".to_owned());
+        here.into_iter().map(status_line).chain(coming).collect()
     }
 
     pub(crate) fn steer(

@@ -25,7 +25,7 @@ const SOON: std::time::Duration = std::time::Duration::from_millis(20);
 impl Bridge {
     /// A message that something arrives, for prompts with files.
     pub(super) async fn show_receiving(&self, mut prompt: Prompt, plan: &mut Plan) -> Result<Prompt, JournalError> {
-        let mut draft = spot_of(&prompt).draft(Kind::Sign, show::receiving());
+        let mut draft = spot_of(&prompt).draft(Kind::Sign, show::receiving(prompt.id));
         (draft.silent, draft.prompt) = (true, Some(prompt.id));
         let mut kept = plan.clone();
         prompt = self
@@ -48,6 +48,10 @@ impl Bridge {
         prepared: Prepared,
         turn: Turn,
     ) -> Result<(), JournalError> {
+        if !self.coming.contains_key(&prompt.id) {
+            // It was called back in the last moment.
+            return Ok(());
+        }
         match prepared {
             Prepared::Run(ready) if self.is_ending(ready.after) => {
                 // How its leader's thread is called is said by news that are on their way.
@@ -58,8 +62,12 @@ impl Bridge {
                 });
                 Ok(())
             }
-            Prepared::Run(ready) => self.begin(prompt, *ready).await,
+            Prepared::Run(ready) => {
+                self.coming.remove(&prompt.id);
+                self.begin(prompt, *ready).await
+            }
             Prepared::Say(words) => {
+                self.coming.remove(&prompt.id);
                 let slip = Plan::of(&prompt).slip();
                 let answer = move |rows: &mut Rows<'_>| {
                     if !rows.finish_prompt(prompt.id)? {

@@ -50,7 +50,7 @@ fn said(words: impl Into<String>) -> Answer {
 
 pub async fn run(bridge: &mut Bridge, call: Call) -> Answer {
     match call.name.as_str() {
-        "cancel" => runs::cancel(bridge, &call),
+        "cancel" => runs::cancel(bridge, &call).await,
         "status" => runs::status(bridge, &call).await,
         "steer" => runs::steer(bridge, call),
         "usage" => runs::usage(bridge).await,

@@ -8,7 +8,7 @@ use crate::journal::Slip;
 use crate::usage as sums;
 
 /// The run whose message is replied to; without a reply, the only one there is here.
-pub fn cancel(bridge: &mut Bridge, call: &Call) -> Answer {
+pub async fn cancel(bridge: &mut Bridge, call: &Call) -> Answer {
     let replies = call.message.replied_to().is_some();
     let here = bridge.prompts_at(call.place);
     let prompt = match (call.prompt, replies, &here[..]) {
@@ -17,7 +17,7 @@ pub fn cancel(bridge: &mut Bridge, call: &Call) -> Answer {
         (None, false, _) => return said("reply to the progress message to cancel."),
         (None, true, _) => return said("nothing is currently running for that message."),
     };
-    match bridge.cancel(prompt) {
+    match bridge.cancel(prompt).await? {
         // The message of the run says it.
         Cancelled::Running | Cancelled::Queued => Ok(None),
         Cancelled::Unknown => said("nothing is currently running for that message."),
