@@ -40,14 +40,12 @@ pub(super) enum Voice {
 
 /// Puts a permitted message into the room.
 pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: Send, voice: Voice) -> Outcome {
-    let key = match known_under_key(context, actor, &send)? {
-        Some(known) if is_repeat(&known, &send) => {
-            return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
-        }
-        // A client that gives every message the same key must not lose any: another text is another message.
-        Some(_) => None,
-        None => send.key,
-    };
+    let key = send.key.as_deref().map(|key| repeat_key(key, &send));
+    if let Some(key) = &key
+        && let Some(known) = context.history.message_by_key(actor.member, key)?
+    {
+        return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
+    }
     check_content(&send.content, send.file.is_some())?;
     let metadata = check_metadata(send.metadata)?;
     let root = thread_root(context, send.channel, send.thread)?;
@@ -107,17 +105,17 @@ fn answered(context: &Context<'_>, delivery: &Delivery, reply: MessageId) -> Eve
     deliveries::told(deliveries::end(context, delivery, DeliveryState::Answered, None, Some(reply)))
 }
 
-fn known_under_key(context: &Context<'_>, actor: Actor, send: &Send) -> Result<Option<Message>, Refusal> {
-    match &send.key {
-        Some(key) => Ok(context.history.message_by_key(actor.member, key)?),
-        None => Ok(None),
-    }
-}
-
-fn is_repeat(known: &Message, send: &Send) -> bool {
-    // An edit or a deletion after the first send does not make the retry a new message.
-    let same_text = known.content == send.content || known.edit_count > 0 || known.deleted;
-    known.channel == send.channel && same_text
+/// What a send and its repeats have in common: the client's key, the place and the words. A client that gives every message
+/// the same key must not lose any, and what became of the first message since must not make a repeat a new one.
+fn repeat_key(key: &str, send: &Send) -> String {
+    // FNV-1a: quick, and the same for ever. Whoever makes two of them meet only loses a message of their own.
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
+    let thread = send.thread.map_or(0, |thread| thread.0).to_be_bytes();
+    let file = send.file.map_or(0, |file| file.0).to_be_bytes();
+    let parts = [&send.channel.0.to_be_bytes()[..], &thread, &file, send.content.as_bytes()];
+    format!("{key}{KEY_END}{:016x}", parts.into_iter().flatten().fold(START, hash))
 }
 
 pub(super) fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {

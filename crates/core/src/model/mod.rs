@@ -264,14 +264,23 @@ pub struct Message {
     pub reply_count: u32,
     pub reactions: Vec<Reaction>,
     pub deleted: bool,
-    /// The sender's idempotency key: a second send with it returns this message.
+    /// What a repeat of the same send has in common with it (the client's key, and a hash of where and what): such a repeat
+    /// returns this message.
     pub key: Option<String>,
     /// The message this one came from in the end, and how many agents' messages lie between; none is itself.
     pub root: Option<MessageId>,
     pub depth: u32,
 }
 
+/// Between the client's key and the hash in [`Message::key`].
+pub const KEY_END: char = '#';
+
 impl Message {
+    /// The idempotency key as the sender gave it.
+    pub fn client_key(&self) -> Option<&str> {
+        self.key.as_deref()?.rsplit_once(KEY_END).map(|(key, _)| key)
+    }
+
     /// A text that nobody has sent, to find out what it would do.
     pub fn unsent(channel: ChannelId, sender: MemberId, content: String) -> Self {
         Self {

@@ -88,8 +88,8 @@ pub async fn said(app: &App, message: Arc<Message>) {
 pub async fn acked(app: &App, notification: Notification) {
     let Some(message) = notification.message else { return };
     let message = app.read(move |reader| reader.message(message)).await;
-    let Ok(Some(Message { key: Some(key), .. })) = message else { return };
-    if let Some(id) = key.strip_prefix(KEY_PREFIX) {
+    let Ok(Some(message)) = message else { return };
+    if let Some(id) = message.client_key().and_then(|key| key.strip_prefix(KEY_PREFIX)) {
         take(app, notification.member, RouteId::parse(id)).await;
     }
 }

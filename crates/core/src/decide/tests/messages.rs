@@ -199,15 +199,38 @@ fn a_repeat_stays_one_after_the_message_was_edited_or_deleted() {
 }
 
 #[test]
-fn a_key_counts_for_its_sender_its_channel_and_its_text() {
+fn a_key_counts_for_its_sender_its_place_and_its_words() {
     let Room { mut world, alice, bob, general, .. } = room();
     let other = world.channel("other", &[bob]);
     let first = message_of(&world.done(bob, with_key(general, "text", "k")));
-    for (who, channel, text) in [(alice, general, "text"), (bob, other, "text"), (bob, general, "another text")] {
-        let decision = world.done(who, with_key(channel, text, "k"));
-        assert!(matches!(decision.reply, Reply::Sent { repeated: false, .. }), "{text}");
+    let in_thread = |text: &str| match with_key(general, text, "k") {
+        Command::Send(send) => Command::Send(Send { thread: Some(first.id), ..send }),
+        other => other,
+    };
+    let others = [
+        (alice, with_key(general, "text", "k")),
+        (bob, with_key(other, "text", "k")),
+        (bob, with_key(general, "another text", "k")),
+        (bob, in_thread("text")),
+    ];
+    for (who, command) in others {
+        let decision = world.done(who, command.clone());
+        assert!(matches!(decision.reply, Reply::Sent { repeated: false, .. }), "{command:?}");
+        let again = world.done(who, command.clone());
+        assert!(matches!(again.reply, Reply::Sent { repeated: true, .. }), "{command:?}");
+        assert_eq!(message_of(&again).id, message_of(&decision).id);
         assert_ne!(message_of(&decision).id, first.id);
     }
+}
+
+#[test]
+fn another_text_under_the_key_of_a_message_that_was_edited_or_deleted_is_another_message() {
+    let Room { mut world, bob, general, .. } = room();
+    let first = message_of(&world.done(bob, with_key(general, "first", "k")));
+    world.done(bob, edit(&first, "edited"));
+    assert_ne!(message_of(&world.done(bob, with_key(general, "second", "k"))).id, first.id);
+    world.done(bob, Command::DeleteMessage { message: first.id });
+    assert_ne!(message_of(&world.done(bob, with_key(general, "third", "k"))).id, first.id);
 }
 
 #[test]
