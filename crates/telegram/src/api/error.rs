@@ -31,6 +31,8 @@ impl ApiError {
         match status {
             429 => Self::RateLimited { retry_after: DEFAULT_PAUSE },
             400..=499 => Self::rejected(status, cause),
+            // Whoever is behind the gateway may have heard all of it.
+            504 => Self::Unreachable { cause: format!("{cause} ({status})"), perhaps_done: true },
             500..=599 => Self::Unreachable { cause: format!("{cause} ({status})"), perhaps_done: false },
             _ => Self::Unreachable { cause: format!("{cause} ({status})"), perhaps_done: true },
         }

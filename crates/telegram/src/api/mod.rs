@@ -21,8 +21,8 @@ pub use wire::*;
 
 /// How long an ordinary call may take; what takes longer may have happened nevertheless.
 const CALL: Duration = Duration::from_secs(30);
-/// An edit can be repeated, and must not hold up an answer behind it for long.
-const EDIT: Duration = Duration::from_secs(10);
+/// An edit or a removal can be repeated, and must not hold up an answer behind it for long.
+const REPEATABLE: Duration = Duration::from_secs(5);
 /// Files take longer.
 const TRANSFER: Duration = Duration::from_secs(120);
 /// What a long poll may take beyond the time it was given.
@@ -91,11 +91,12 @@ impl Bot {
     }
 
     pub async fn edit_message_text(&self, edit: &EditMessageText<'_>) -> Result<(), ApiError> {
-        self.call_within::<Done>("editMessageText", edit, EDIT).await.map(drop)
+        self.call_within::<Done>("editMessageText", edit, REPEATABLE).await.map(drop)
     }
 
     pub async fn delete_message(&self, chat: ChatId, message: MessageId) -> Result<(), ApiError> {
-        self.call::<Done>("deleteMessage", &json!({ "chat_id": chat, "message_id": message })).await.map(drop)
+        let body = json!({ "chat_id": chat, "message_id": message });
+        self.call_within::<Done>("deleteMessage", &body, REPEATABLE).await.map(drop)
     }
 
     /// Shows `typing…` in the chat for some seconds.

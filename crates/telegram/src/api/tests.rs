@@ -47,6 +47,12 @@ fn a_5xx_is_unreachable_and_had_no_effect() {
 }
 
 #[test]
+fn a_gateway_that_waited_in_vain_leaves_open_whether_it_had_an_effect() {
+    let error = answer::<Value>(504, b"<html>").expect_err("an error");
+    assert!(matches!(error, ApiError::Unreachable { perhaps_done: true, .. }), "{error:?}");
+}
+
+#[test]
 fn an_answer_that_is_not_understood_may_have_had_its_effect() {
     for body in ["<html>", r#"{"ok":true,"result":{"no":"id"}}"#, ""] {
         let error = answer::<Sent>(200, body.as_bytes()).expect_err("an error");

@@ -47,7 +47,7 @@ const RETRY: Duration = Duration::from_secs(2);
 /// How long engines may take to end when the bridge stops.
 const STOP_RUNS: Duration = Duration::from_millis(2600);
 /// How long last messages may take to be delivered then; what does not arrive is delivered at the next start.
-const STOP_MESSAGES: Duration = Duration::from_millis(800);
+const STOP_MESSAGES: Duration = Duration::from_millis(1500);
 /// How often settled things are forgotten, and how old they must be.
 const HOUSEKEEPING: Duration = Duration::from_secs(6 * 3600);
 const KEPT_DAYS: i64 = 60;

@@ -84,8 +84,8 @@ impl Outbox {
         Ok((Self { task, asks }, receiver))
     }
 
-    /// Waits until nothing is owed any more, at most that long; for a clean stop. `false` when something is left, which
-    /// stays stored.
+    /// Waits until nothing is owed any more, at most that long; for a clean stop, so people are not made to wait for the pace
+    /// of their chats any more. `false` when something is left, which stays stored.
     pub async fn drain(&self, within: Duration) -> bool {
         let (sender, receiver) = oneshot::channel();
         let _ = self.asks.send(Ask::WhenIdle(sender));
@@ -119,9 +119,10 @@ struct Driver {
 impl Driver {
     async fn run(mut self, mut orders: Orders, mut questions: mpsc::UnboundedReceiver<Ask>) {
         loop {
-            self.start_calls();
+            let now = self.now();
+            self.start_calls(now);
             self.tell_idle(&orders);
-            let wake = self.scheduler.wake(self.now()).map(|moment| self.began + moment);
+            let wake = self.scheduler.wake(now).map(|moment| self.began + moment);
             tokio::select! {
                 order = orders.recv() => match order {
                     Some(order) => self.order(order).await,
@@ -145,8 +146,8 @@ impl Driver {
         }
     }
 
-    fn start_calls(&mut self) {
-        while let Some(call) = self.scheduler.next(self.now()) {
+    fn start_calls(&mut self, now: pace::Moment) {
+        while let Some(call) = self.scheduler.next(now) {
             let (bot, journal) = (self.bot.clone(), self.journal.clone());
             self.calls.spawn(async move {
                 let answer = calls::perform(&bot, &journal, &call).await;
@@ -165,7 +166,10 @@ impl Driver {
 
     fn answer(&mut self, question: Ask) {
         match question {
-            Ask::WhenIdle(waiting) => self.idle.push(waiting),
+            Ask::WhenIdle(waiting) => {
+                self.scheduler.hurry();
+                self.idle.push(waiting);
+            }
             Ask::Owed(asking) => {
                 let _ = asking.send(self.scheduler.owed());
             }

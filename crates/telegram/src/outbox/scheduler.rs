@@ -96,6 +96,7 @@ pub struct Scheduler {
     overall: Overall,
     /// The least time between two edits of one message.
     edit_interval: Duration,
+    hurries: bool,
 }
 
 /// One chat.
@@ -138,6 +139,7 @@ impl Scheduler {
             highest: HashMap::new(),
             overall: Overall::default(),
             edit_interval,
+            hurries: false,
         }
     }
 
@@ -186,9 +188,18 @@ impl Scheduler {
         Some(call)
     }
 
-    /// When to ask again if nothing else happens before.
+    /// When to ask again if nothing else happens before; now, where something can be done already.
     pub fn wake(&self, now: Moment) -> Option<Moment> {
-        self.lanes.values().filter_map(|lane| self.look(lane, now).err()).min()
+        let moment = |lane: &Lane| match self.look(lane, now) {
+            Ok(choice) => choice.map(|_| now),
+            Err(later) => Some(later),
+        };
+        self.lanes.values().filter_map(moment).min()
+    }
+
+    /// There is no later: last words to people do not wait for the pace of their chats. (Groups are stricter.)
+    pub fn hurry(&mut self) {
+        self.hurries = true;
     }
 
     /// Whether anything is under way or owed; progress that was not shown yet is not owed.
@@ -247,7 +258,9 @@ impl Scheduler {
         let mut later: Option<Moment> = None;
         for (id, item) in &lane.items {
             let Some(weight) = item.due() else { continue };
-            let paced = lane.pace.ready_at(weight).max(self.overall.ready_at(weight));
+            let hurries = self.hurries && weight == Weight::LastWords && !item.slip().chat.is_group();
+            let own = if hurries { Moment::ZERO } else { lane.pace.ready_at(weight) };
+            let paced = own.max(self.overall.ready_at(weight));
             let at = paced.max(lane.not_before).max(item.ready_at(weight, self.edit_interval));
             if at <= now {
                 let choice = Choice { rank: rank(weight), since: item.since(), slip: *id, weight };

@@ -322,6 +322,30 @@ fn a_search_keeps_the_pace_of_a_group() {
 }
 
 #[test]
+fn what_can_be_done_already_is_not_waited_for() {
+    let mut scheduler = scheduler();
+    (1..=4).for_each(|id| drop(scheduler.order(Order::Post(slip(id, PERSON, Kind::Answer)), ms(0))));
+    for _ in 0..3 {
+        let call = scheduler.next(ms(0)).expect("a burst of three");
+        scheduler.done(&call, Ok(Answer::Sent(MessageId(call.slip.0))), ms(0), 0.5);
+    }
+    assert_eq!((scheduler.next(ms(999)), scheduler.wake(ms(999))), (None, Some(ms(1000))));
+    // The clock may have gone on between the two questions.
+    assert_eq!(scheduler.wake(ms(1001)), Some(ms(1001)));
+}
+
+#[test]
+fn at_the_end_last_words_to_people_do_not_wait_for_their_pace() {
+    let mut scheduler = scheduler();
+    (1..=8).for_each(|id| drop(scheduler.order(Order::Revise(changed(id, PERSON)), ms(0))));
+    (11..=40).for_each(|id| drop(scheduler.order(Order::Revise(changed(id, GROUP)), ms(0))));
+    scheduler.hurry();
+    let at_once = run(&mut scheduler, ms(0)).into_iter().filter(|(at, _)| *at < ms(2000));
+    let (people, groups): (Vec<_>, Vec<_>) = at_once.partition(|(_, call)| call.chat == PERSON);
+    assert_eq!((people.len(), groups.len()), (8, 20));
+}
+
+#[test]
 fn many_searches_leave_room_for_answers() {
     let mut scheduler = scheduler();
     (1..=40).for_each(|id| drop(scheduler.take_up(doubtful(id, ChatId(id), 100), ms(0))));
