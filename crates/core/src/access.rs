@@ -9,7 +9,7 @@ use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
 use crate::run::Run;
-use crate::state::{Room, State};
+use crate::state::{Daemon, Room, State};
 
 /// Who asks. The member was proven by the door (token, key, password) and never comes from the request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Actor {
     pub fn resolve(self, state: &State) -> Result<Self, Refusal> {
         let Some(agent) = self.on_behalf else { return Ok(self) };
         let carried = self.connection.is_some_and(|connection| state.carrier_of(agent) == Some(connection));
-        if agent == self.member || carried {
+        if agent == self.member || carried && speaks_for(state, self.member, agent).is_ok() {
             return Ok(Self { member: agent, on_behalf: None, ..self });
         }
         Err(refusal::NOT_AUTHORIZED)
@@ -204,6 +204,16 @@ pub fn speaks_for(state: &State, carrier: MemberId, agent: MemberId) -> Result<M
     let carrier = state.member(carrier).ok_or(refusal::NOT_AUTHENTICATED)?;
     let agent = state.member(agent).filter(|agent| may_carry(carrier, agent));
     agent.map(|agent| agent.id).ok_or(refusal::NOT_AUTHORIZED)
+}
+
+/// The connections of daemons that carry an agent which whoever runs them may no longer carry.
+pub fn overreaching_daemons(state: &State) -> impl Iterator<Item = ConnectionId> {
+    let may = |carrier: MemberId, agent: MemberId| {
+        // One that was removed is in no channel any more, and nobody is woken for it.
+        state.member(agent).is_none() || speaks_for(state, carrier, agent).is_ok()
+    };
+    let overreaches = move |daemon: &Daemon| daemon.agents.iter().any(|agent| !may(daemon.member, agent.agent));
+    state.daemons().filter(move |(_, daemon)| overreaches(daemon)).map(|(connection, _)| connection)
 }
 
 /// The agent's own things (inbox, memory, drafts) are nobody else's.

@@ -232,7 +232,7 @@ impl App {
         ticket: Ticket,
     ) -> Result<MemberId, Refusal> {
         let (outcome, receiver) = oneshot::channel();
-        let login = Login { proof: identity.proof, at: self.now() };
+        let login = Login { prover: identity.prover, proof: identity.proof, at: self.now() };
         let actor = Actor::connected(identity.member, connection.protocol.door(), connection.id);
         let work = Work::Attach { connection: Arc::clone(&connection), login };
         self.submit(Job { actor, work, respond: Respond::LogIn { connection, ticket, outcome } });

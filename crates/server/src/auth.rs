@@ -7,7 +7,7 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash}
 use folkmoot_core::ids::MemberId;
 use folkmoot_core::model::{KeyHash, Member};
 use folkmoot_core::refusal::{self, Code, Refusal};
-use folkmoot_core::{Millis, State};
+use folkmoot_core::{Millis, State, access};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,9 @@ struct Claims {
     jti: String,
     iss: String,
     iat: i64,
+    /// To the millisecond: a password may be changed in the second in which a token was made.
+    #[serde(default)]
+    iat_ms: Option<Millis>,
     exp: i64,
 }
 
@@ -35,7 +38,15 @@ struct Claims {
 #[derive(Clone, Debug)]
 pub struct Identity {
     pub member: MemberId,
+    /// Whose proof it is: the member's own, or that of who carries it.
+    pub prover: MemberId,
     pub proof: Proof,
+}
+
+impl Identity {
+    pub fn own(member: MemberId, proof: Proof) -> Self {
+        Self { member, prover: member, proof }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,26 +54,26 @@ pub enum Proof {
     Token(TokenInfo),
     Key(KeyHash),
     Password,
-    /// Somebody else speaks for the member.
-    Another,
+    /// Programs on this machine need none.
+    None,
 }
 
 impl Proof {
     pub fn token(&self) -> Option<&TokenInfo> {
         match self {
             Self::Token(token) => Some(token),
-            Self::Key(_) | Self::Password | Self::Another => None,
+            Self::Key(_) | Self::Password | Self::None => None,
         }
     }
 
     /// Whether what was proven at that time would no longer be believed: signed out, another password, another key.
-    pub fn has_ended(&self, state: &State, member: &Member, at: Millis) -> bool {
-        let is_old = at < member.secrets.valid_after;
+    fn has_ended(&self, state: &State, prover: &Member, at: Millis) -> bool {
+        let is_old = at < prover.secrets.valid_after;
         match self {
             Self::Token(token) => is_old || state.is_revoked(&token.jti),
-            Self::Key(hash) => member.secrets.key_hash.as_ref() != Some(hash),
+            Self::Key(hash) => prover.secrets.key_hash.as_ref() != Some(hash),
             Self::Password => is_old,
-            Self::Another => false,
+            Self::None => false,
         }
     }
 }
@@ -70,8 +81,18 @@ impl Proof {
 /// How somebody who is connected got in, and when.
 #[derive(Clone, Debug)]
 pub struct Login {
+    pub prover: MemberId,
     pub proof: Proof,
     pub at: Millis,
+}
+
+impl Login {
+    /// Whether the same would be refused now: the proof has ended, or whoever gave it may no longer carry the member.
+    pub fn has_ended(&self, state: &State, member: MemberId) -> bool {
+        let (Some(prover), Some(member)) = (state.member(self.prover), state.member(member)) else { return true };
+        let is_carried = prover.id != member.id;
+        self.proof.has_ended(state, prover, self.at) || is_carried && !access::may_carry(prover, member)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +134,7 @@ impl Auth {
         if bearer.starts_with(KEY_PREFIX) {
             let hash = Self::hash_key(bearer);
             let member = state.member_by_key(&hash).ok_or(INVALID_TOKEN)?;
-            return Ok(Identity { member: member.id, proof: Proof::Key(hash) });
+            return Ok(Identity::own(member.id, Proof::Key(hash)));
         }
         let claims = self.claims(bearer, now)?;
         if state.is_revoked(&claims.jti) {
@@ -122,12 +143,11 @@ impl Auth {
         let member = state
             .member(MemberId::parse(&claims.member_id))
             .ok_or(Refusal { code: Code::InvalidToken, text: refusal::MEMBER_GONE.text })?;
-        // `iat` has whole seconds: a token of the same second as a password change still counts.
-        if claims.iat * 1000 + 999 < member.secrets.valid_after {
+        if claims.iat_ms.unwrap_or(claims.iat * 1000) < member.secrets.valid_after {
             return Err(INVALID_TOKEN);
         }
         let token = TokenInfo { jti: claims.jti, expires_at: claims.exp * 1000 };
-        Ok(Identity { member: member.id, proof: Proof::Token(token) })
+        Ok(Identity::own(member.id, Proof::Token(token)))
     }
 
     fn claims(&self, token: &str, now: Millis) -> Result<Claims, Refusal> {
@@ -144,6 +164,7 @@ impl Auth {
             jti: random_hex(16),
             iss: ISSUER.to_owned(),
             iat,
+            iat_ms: Some(now),
             exp: iat + TOKEN_LIFE_S,
         };
         // HS256 with a key in memory has nothing that can fail.

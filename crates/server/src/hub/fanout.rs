@@ -30,6 +30,8 @@ pub struct Fanout {
     slots: Slab<Attached>,
     by_connection: HashMap<ConnectionId, Slot>,
     by_member: HashMap<MemberId, Vec<Slot>>,
+    /// By who logged in for another member.
+    by_prover: HashMap<MemberId, Vec<Slot>>,
     doors: Vec<DoorFanout>,
     /// Frames for single connections and small circles, told after the channels' frames of the same batch.
     personal: Vec<(Vec<Slot>, Chunk)>,
@@ -62,6 +64,7 @@ struct Attached {
     connection: Arc<Connection>,
     door: usize,
     member: MemberId,
+    prover: Option<MemberId>,
     workspace: WorkspaceId,
     channels: Vec<ChannelId>,
     is_dirty: bool,
@@ -86,6 +89,7 @@ impl Fanout {
             slots: Slab::new(),
             by_connection: HashMap::new(),
             by_member: HashMap::new(),
+            by_prover: HashMap::new(),
             doors: DOORS.iter().map(door).collect(),
             personal: Vec::new(),
             dirty: Vec::new(),
@@ -101,17 +105,21 @@ impl Fanout {
 
     // Connections come and go.
 
-    pub fn attach(&mut self, connection: Arc<Connection>, member: MemberId, state: &State) {
+    /// `prover` logged in; as a rule that is the member.
+    pub fn attach(&mut self, connection: Arc<Connection>, member: MemberId, prover: MemberId, state: &State) {
         let Some(workspace) = state.member(member).map(|member| member.workspace) else { return };
         let spoken = (connection.protocol.door(), connection.protocol.dialect());
         let door = DOORS.iter().position(|door| (door.door(), door.dialect()) == spoken).unwrap_or(0);
         let limit = connection.protocol.limits().subscriptions;
         let channels: Vec<_> = state.channels_of(member).map(|room| room.channel.id).take(limit).collect();
-        let id = connection.id;
-        let slot =
-            self.slots.insert(Attached { connection, door, member, workspace, channels: Vec::new(), is_dirty: false });
+        let (id, prover) = (connection.id, Some(prover).filter(|prover| *prover != member));
+        let attached = Attached { connection, door, member, prover, workspace, channels: Vec::new(), is_dirty: false };
+        let slot = self.slots.insert(attached);
         self.by_connection.insert(id, slot);
         self.by_member.entry(member).or_default().push(slot);
+        if let Some(prover) = prover {
+            self.by_prover.entry(prover).or_default().push(slot);
+        }
         self.doors[door].workspaces.entry(workspace).or_default().push(slot);
         self.doors[door].gauge.inc();
         for channel in channels {
@@ -129,6 +137,9 @@ impl Fanout {
         }
         leave(&mut self.doors[attached.door].workspaces, &attached.workspace, slot);
         leave(&mut self.by_member, &attached.member, slot);
+        if let Some(prover) = attached.prover {
+            leave(&mut self.by_prover, &prover, slot);
+        }
         self.doors[attached.door].gauge.dec();
     }
 
@@ -192,22 +203,29 @@ impl Fanout {
         }
     }
 
-    pub fn close_member(&mut self, member: MemberId, code: u16, reason: &str) {
+    /// Closes those connections of a member, and those it made for others, that could not log in again the same way.
+    pub fn close_ended(&mut self, member: MemberId, reason: &str, state: &State) {
         self.settle();
-        for slot in self.slots_of(member) {
-            self.slots[slot].connection.close(code, reason);
+        let of_others = self.by_prover.get(&member).cloned().unwrap_or_default();
+        for slot in self.slots_of(member).into_iter().chain(of_others) {
+            let connection = &self.slots[slot].connection;
+            if connection.login_has_ended(state) {
+                connection.close(1008, reason);
+            }
         }
     }
 
-    /// Closes those connections of a member that could not log in again the same way.
-    pub fn close_ended(&mut self, member: MemberId, state: &State) {
-        let Some(member) = state.member(member) else { return };
+    /// Ends the subscriptions of a daemon's connection to channels in which neither its own member nor an agent it carries is.
+    pub fn unsubscribe_strange(&mut self, connection: ConnectionId, state: &State) {
+        let Some(&slot) = self.by_connection.get(&connection) else { return };
         self.settle();
-        for slot in self.slots_of(member.id) {
-            let connection = &self.slots[slot].connection;
-            if connection.login_has_ended(state, member) {
-                connection.close(1008, "signed out");
-            }
+        let attached = &self.slots[slot];
+        let carried = state.daemon(connection).into_iter().flat_map(|daemon| daemon.agents.iter());
+        let here: Vec<_> = carried.map(|agent| agent.agent).chain([attached.member]).collect();
+        let is_in = |channel: ChannelId| here.iter().any(|member| state.membership(channel, *member).is_some());
+        let strange: Vec<_> = attached.channels.iter().copied().filter(|channel| !is_in(*channel)).collect();
+        for channel in strange {
+            self.unsubscribe_slot(slot, channel);
         }
     }
 

@@ -59,7 +59,7 @@ async fn become_member(
     ticket: Ticket,
 ) -> Result<MemberId, Refusal> {
     let member = welcome(app, enlistment).await?;
-    let identity = Identity { member: member.id, proof: Proof::Another };
+    let identity = Identity::own(member.id, Proof::None);
     app.router().book.lock().is_member(connection.id, member.id);
     app.attach(Arc::clone(connection), identity, ticket).await?;
     hand_again(app, member.id).await;

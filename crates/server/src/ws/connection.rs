@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use folkmoot_core::ids::{ChannelId, ConnectionId, MemberId};
-use folkmoot_core::model::Member;
 use folkmoot_core::{Millis, State};
 use folkmoot_doors::Protocol;
 use parking_lot::Mutex;
@@ -209,8 +208,8 @@ impl Connection {
     }
 
     /// Whether what it logged in with would be refused now.
-    pub fn login_has_ended(&self, state: &State, member: &Member) -> bool {
-        self.outbox.lock().who.as_ref().is_some_and(|(_, login)| login.proof.has_ended(state, member, login.at))
+    pub fn login_has_ended(&self, state: &State) -> bool {
+        self.outbox.lock().who.as_ref().is_some_and(|(member, login)| login.has_ended(state, *member))
     }
 
     fn send_now(&self, bytes: &[u8]) -> io::Result<usize> {

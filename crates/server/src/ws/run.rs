@@ -252,7 +252,7 @@ impl Driver {
                     match agent {
                         Some(agent) => {
                             let member = access::speaks_for(state, identity.member, agent)?;
-                            Ok(Identity { member, proof: Proof::Another })
+                            Ok(Identity { member, ..identity })
                         }
                         None => Ok(identity),
                     }
@@ -262,7 +262,7 @@ impl Driver {
             Ask::Prove { login, secret } => {
                 self.connection.flush();
                 let proven = login::prove(&self.app, &login, secret, self.connection.address).await;
-                let proven = proven.map(|member| Identity { member: member.id, proof: Proof::Password });
+                let proven = proven.map(|member| Identity::own(member.id, Proof::Password));
                 self.log_in(proven.map_err(Refusal::from), ticket).await;
             }
             Ask::Do { command, on_behalf } => {

@@ -185,3 +185,78 @@ async fn the_terminal_client_wakes_a_hosted_agent() {
     alice.rest.post(&path, json!({})).await.done();
     assert_eq!(lark.expect("agent.wake").await["agent_name"], "codebot");
 }
+
+/// Makes somebody an admin, or no longer one.
+async fn set_role(owner: &Member, member: &Member, role: &str) {
+    owner.rest.patch(&owner.path(&format!("members/{}", member.id)), json!({ "role": role })).await.ok();
+}
+
+/// A connection that somebody made for an agent.
+async fn lark_for(carrier: &Member, token: &str, agent: &Member) -> Lark {
+    let mut lark = carrier.dial().await;
+    lark.asks("auth.login", json!({ "token": token, "agent_id": agent.id }), "auth.success").await;
+    lark
+}
+
+#[tokio::test]
+async fn a_connection_made_for_an_agent_ends_with_what_its_carrier_logged_in_with() {
+    let (_hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let (joe, sibling) = (alice.add_human("joe").await, alice.add_agent("sibling").await);
+    set_role(&alice, &joe, "admin").await;
+    let mut signed_out = lark_for(&joe, &joe.token, &codebot).await;
+    joe.rest.post("/v1/auth/logout", json!({})).await.ok();
+    assert_eq!(signed_out.closed().await, Some(1008), "signed out");
+
+    let joe = alice.log_in("joe").await;
+    let mut demoted = lark_for(&joe, &joe.token, &codebot).await;
+    set_role(&alice, &joe, "member").await;
+    assert_eq!(demoted.closed().await, Some(1008), "no longer an admin");
+
+    let mut rekeyed = lark_for(&sibling, &sibling.token, &codebot).await;
+    let fresh = alice.rest.post(&alice.path(&format!("members/{}/key", sibling.id)), json!({})).await.ok();
+    assert_eq!(rekeyed.closed().await, Some(1008), "another key");
+
+    let mut removed = lark_for(&sibling, text(&fresh, "api_key"), &codebot).await;
+    alice.rest.delete(&alice.path(&format!("members/{}", sibling.id))).await.ok();
+    assert_eq!(removed.closed().await, Some(1008), "removed");
+}
+
+#[tokio::test]
+async fn a_daemon_whose_member_may_no_longer_carry_its_agents_is_cut_off() {
+    let (_hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let joe = alice.add_human("joe").await;
+    set_role(&alice, &joe, "admin").await;
+    let mut lark = daemon(&joe, &[&codebot]).await;
+    set_role(&alice, &joe, "member").await;
+    assert_eq!(lark.closed().await, Some(1008));
+    let mut again = joe.lark().await;
+    let data = again.asks("daemon.register", agents(&[&codebot]), "daemon.registered").await;
+    assert_eq!(data["agents"], json!([]));
+}
+
+#[tokio::test]
+async fn a_daemon_hears_a_channel_only_as_long_as_an_agent_it_carries_is_in_it() {
+    let (_hub, alice) = start().await;
+    let (codebot, spybot) = (alice.add_agent("codebot").await, alice.add_agent("spybot").await);
+    let open = alice.add_channel("open", &[&codebot, &spybot]).await;
+    let secret = alice.add_private("secret", &[&codebot]).await;
+    let other = alice.add_private("other", &[&codebot]).await;
+    let mut lark = daemon(&spybot, &[&codebot, &spybot]).await;
+    for channel in [&secret, &other] {
+        lark.ask("channel.join", json!({ "channel_id": channel, "agent_id": codebot.id })).await;
+    }
+    alice.post(&secret, "heard").await;
+    lark.expect_where("message.new", |data| data["content"] == "heard").await;
+    alice.rest.delete(&alice.path(&format!("channels/{secret}/members/{}", codebot.id))).await.ok();
+    alice.post(&secret, "not heard after the agent left").await;
+    alice.post(&other, "still heard").await;
+    let next = lark.expect("message.new").await;
+    assert_eq!(next["content"], "still heard");
+    lark.asks("daemon.register", agents(&[&spybot]), "daemon.registered").await;
+    alice.post(&other, "not heard without the agent").await;
+    alice.post(&open, "its own channel").await;
+    let next = lark.expect("message.new").await;
+    assert_eq!(next["content"], "its own channel");
+}

@@ -3,7 +3,7 @@
 use jsonwebtoken::Algorithm;
 use serde_json::{Value, json};
 
-use crate::support::member::PASSWORD;
+use crate::support::member::{PASSWORD, email};
 use crate::support::token::{SECRET, claims, now, signed, unsigned};
 use crate::support::{Member, start, text};
 
@@ -105,6 +105,25 @@ async fn a_changed_password_ends_what_is_open_and_not_what_came_in_with_a_key() 
     alice.rest.post("/v1/members/me/password", change).await.ok();
     assert_eq!(lark.closed().await, Some(1008));
     with_key.ask("inbox.poll", json!({})).await;
+}
+
+#[tokio::test]
+async fn a_token_of_the_very_moment_before_a_changed_password_is_refused() {
+    let (_hub, alice) = start().await;
+    // In the same second, as a rule; several tries make it certain.
+    let mut password = PASSWORD.to_owned();
+    for number in 0..3 {
+        let login = json!({ "email": email("alice"), "password": password });
+        let logged_in = alice.rest.post("/v1/auth/login", login).await.ok();
+        let old = alice.rest.with(&format!("Bearer {}", text(&logged_in, "token")));
+        let fresh = format!("another good password {number}");
+        let change = json!({ "current_password": password, "new_password": fresh });
+        let changed = old.post("/v1/members/me/password", change).await.ok();
+        old.get("/v1/members/me").await.refused_as(&[401]);
+        let new = alice.rest.with(&format!("Bearer {}", text(&changed, "token")));
+        new.get("/v1/members/me").await.ok();
+        password = fresh;
+    }
 }
 
 #[tokio::test]

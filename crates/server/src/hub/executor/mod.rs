@@ -11,7 +11,7 @@ use folkmoot_core::ids::IdSource;
 use folkmoot_core::model::{Approval, ApprovalKind, ApprovalStatus, Stream, TokenPurpose};
 use folkmoot_core::record::Record;
 use folkmoot_core::refusal::{self, Refusal};
-use folkmoot_core::{Actor, Command, Context, Decision, Millis, Reply, State, decide};
+use folkmoot_core::{Actor, Command, Context, Decision, Millis, Reply, State, access, decide};
 use folkmoot_store::{Store, StoreError, Transaction};
 use parking_lot::{RwLock, RwLockUpgradableReadGuard};
 
@@ -20,6 +20,9 @@ use super::{Answer, Job, Mailbox, Respond, Watcher, Work};
 use crate::auth::Login;
 use crate::metrics::Metrics;
 use crate::ws::frame;
+
+/// Why a connection is closed whose proof no longer counts.
+const SIGNED_OUT: &str = "signed out";
 
 pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
@@ -222,8 +225,8 @@ impl Executor {
         if let (Some(login), Some(connection)) = (attach, respond.connection()) {
             // Nothing may reach the newcomer before its welcome.
             self.fanout.settle();
+            self.fanout.attach(Arc::clone(connection), actor.member, login.prover, state);
             connection.set_member(actor.member, login);
-            self.fanout.attach(Arc::clone(connection), actor.member, state);
         }
         let Decision { events, reply, told_before_reply, refused } = decision;
         let reply = match refused {
@@ -237,7 +240,7 @@ impl Executor {
             // The welcome goes out before anything the channels say in the rest of this batch. What it logged in with may have
             // ended between its proof and now.
             self.fanout.settle();
-            self.fanout.close_ended(actor.member, state);
+            self.fanout.close_ended(actor.member, SIGNED_OUT, state);
         }
         self.tell_all(after, state, now);
     }
@@ -281,17 +284,26 @@ impl Executor {
 
     fn after_telling(&mut self, event: &Event, state: &State) {
         match event {
-            Event::Left(membership) => self.fanout.unsubscribe_member(membership.member, membership.channel),
+            Event::Left(membership) => {
+                self.fanout.unsubscribe_member(membership.member, membership.channel);
+                if let Some(carrier) = state.carrier_of(membership.member) {
+                    self.fanout.unsubscribe_strange(carrier, state);
+                }
+            }
+            Event::DaemonRegistered { connection, .. } => self.fanout.unsubscribe_strange(*connection, state),
             Event::ConnectionReplaced(connection) => {
                 self.fanout.close(*connection, 4000, "replaced by a newer connection");
             }
             Event::Disconnected { connection, .. } => self.fanout.detach(*connection),
-            Event::Saved(Record::Member(member)) if member.removed => {
-                self.fanout.close_member(member.id, 1008, "removed from the workspace");
+            Event::Saved(Record::Member(member)) => {
+                let reason = if member.removed { "removed from the workspace" } else { SIGNED_OUT };
+                self.fanout.close_ended(member.id, reason, state);
+                for connection in access::overreaching_daemons(state) {
+                    self.fanout.close(connection, 1008, "may no longer carry all of its agents");
+                }
             }
-            Event::Saved(Record::Member(member)) => self.fanout.close_ended(member.id, state),
             Event::Saved(Record::Token(token)) if matches!(token.purpose, TokenPurpose::Revoked(_)) => {
-                self.fanout.close_ended(token.made_by, state);
+                self.fanout.close_ended(token.made_by, SIGNED_OUT, state);
             }
             _ => {}
         }
