@@ -174,16 +174,18 @@ pub fn may_see_message(state: &State, actor: Actor, message: &Message) -> bool {
     room_to_read(state, actor, message.channel).is_ok()
 }
 
+/// A file is its uploader's until it has a channel; then also that of the channel's readers. A picture of its uploader is
+/// for everybody.
 pub fn may_see_file(state: &State, member: &Member, file: &File) -> bool {
     if file.workspace != member.workspace {
         return false;
     }
-    let mut posted_to = file.channel.iter().chain(&file.also_in);
-    file.uploaded_by == member.id
-        || match file.restricted {
-            true => posted_to.any(|channel| state.membership(*channel, member.id).is_some()),
-            false => may_see_within(state, member, file.workspace, file.channel),
-        }
+    let shown_in = |channel: &ChannelId| match file.restricted {
+        true => state.membership(*channel, member.id).is_some(),
+        false => may_see_within(state, member, file.workspace, Some(*channel)),
+    };
+    let is_avatar = || state.member(file.uploaded_by).is_some_and(|uploader| uploader.avatar == Some(file.id));
+    file.uploaded_by == member.id || file.channel.iter().chain(&file.also_in).any(shown_in) || is_avatar()
 }
 
 /// Whether this member may carry that agent in a daemon: itself, its owner, an admin, the hub's own daemon, or another agent

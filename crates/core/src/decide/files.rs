@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
-use crate::record::{Filter, named};
+use crate::record::{Filter, Record, named};
 use crate::refusal::{self, Refusal};
 use crate::{Actor, access};
 
@@ -33,40 +33,94 @@ pub fn add(context: &mut Context<'_>, actor: Actor, file: File) -> Outcome {
 pub const DRIVE: &str = "/drive.bin/";
 /// More links than this in one message are just text.
 const MAX_LINKS: usize = 32;
-const MAX_POSTED_TO: usize = 100;
+const MAX_POSTS: usize = 100;
 
-/// The sender's own restricted files that a text links to: whoever is in the channel may read them from now on. Returns
-/// those that this changes.
-pub fn post_linked(
-    context: &Context<'_>,
-    actor: Actor,
-    channel: ChannelId,
-    content: &str,
-) -> Result<Vec<File>, Refusal> {
-    let mut posted: Vec<File> = Vec::new();
+/// The file that a message carries: one that its sender may read.
+pub(super) fn attached(context: &Context<'_>, actor: Actor, file: Option<FileId>) -> Result<Option<File>, Refusal> {
+    let Some(id) = file else { return Ok(None) };
+    let member = access::member(context.state, actor)?;
+    let visible = |file: &File| access::may_see_file(context.state, member, file);
+    let file = context.history.get::<File>(id)?.filter(visible).ok_or(refusal::FILE_NOT_FOUND)?;
+    if file.posts.len() >= MAX_POSTS {
+        return Err(Refusal::bad_request("this file was posted 100 times already; upload it again"));
+    }
+    Ok(Some(file))
+}
+
+/// The sender's own files that a text links to.
+pub(super) fn linked(context: &Context<'_>, actor: Actor, content: &str) -> Result<Vec<File>, Refusal> {
+    let mut files = linked_by_anybody(context, content)?;
+    files.retain(|file| file.uploaded_by == actor.member);
+    Ok(files)
+}
+
+fn linked_by_anybody(context: &Context<'_>, content: &str) -> Result<Vec<File>, Refusal> {
+    let mut files: Vec<File> = Vec::new();
     for link in content.split(DRIVE).skip(1).take(MAX_LINKS) {
         let end = link.find(|character: char| !character.is_ascii_alphanumeric() && character != '_');
         let id = FileId::parse(&link[..end.unwrap_or(link.len())]);
-        if id.is_none() || posted.iter().any(|file| file.id == id) {
-            continue;
+        if !id.is_none() && files.iter().all(|file| file.id != id) {
+            files.extend(context.history.get::<File>(id)?);
         }
-        let mine = |file: &File| file.restricted && file.uploaded_by == actor.member;
-        posted.extend(context.history.get::<File>(id)?.filter(mine).and_then(|file| posted_to(file, channel)));
     }
-    Ok(posted)
+    Ok(files)
 }
 
-pub(super) fn posted_to(file: File, channel: ChannelId) -> Option<File> {
+/// The files of a message as they are once it is sent: whoever reads its channel may read them from then on.
+pub(super) fn posted(attached: Option<File>, linked: Vec<File>, message: &Message) -> impl Iterator<Item = Event> {
+    let carried = attached.as_ref().map(|file| file.id);
+    let linked = linked.into_iter().filter(move |file| Some(file.id) != carried && file.posts.len() < MAX_POSTS);
+    let post = FilePost { message: message.id, channel: message.channel };
+    attached.into_iter().chain(linked).map(move |file| Event::Saved(Record::File(posted_by(file, post))))
+}
+
+fn posted_by(mut file: File, post: FilePost) -> File {
     match file.channel {
-        None => Some(File { channel: Some(channel), ..file }),
-        Some(first) if first == channel || file.also_in.contains(&channel) => None,
-        Some(_) if file.also_in.len() >= MAX_POSTED_TO => None,
-        Some(_) => {
-            let mut also_in = file.also_in.clone();
-            also_in.push(channel);
-            Some(File { also_in, ..file })
+        None => file.channel = Some(post.channel),
+        Some(first) if first == post.channel || file.also_in.contains(&post.channel) => {}
+        Some(_) => file.also_in.push(post.channel),
+    }
+    file.posts.push(post);
+    file
+}
+
+/// The files that are no longer shown where a message stood that is deleted now; `texts` is what it ever said.
+pub(super) fn unposted<'a>(
+    context: &Context<'_>,
+    message: &Message,
+    texts: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Event>, Refusal> {
+    let mut files: Vec<File> = Vec::new();
+    if let Some(id) = message.file {
+        files.extend(context.history.get::<File>(id)?);
+    }
+    for text in texts {
+        for file in linked_by_anybody(context, text)? {
+            if files.iter().all(|known| known.id != file.id) {
+                files.push(file);
+            }
         }
     }
+    let changed = files.into_iter().filter_map(|file| without_post(file, message));
+    Ok(changed.map(|file| Event::Saved(Record::File(file))).collect())
+}
+
+fn without_post(mut file: File, message: &Message) -> Option<File> {
+    let in_channel = |post: &FilePost| post.channel == message.channel;
+    let is_noted = file.posts.iter().any(|post| post.message == message.id);
+    // Older files have no notes: there only the uploader's own message was what showed it.
+    let is_older = file.uploaded_by == message.sender && !file.posts.iter().any(in_channel);
+    if !is_noted && !is_older {
+        return None;
+    }
+    file.posts.retain(|post| post.message != message.id);
+    if !file.posts.iter().any(in_channel) {
+        let left = file.channel.into_iter().chain(file.also_in).filter(|channel| *channel != message.channel);
+        let mut left = left.collect::<Vec<_>>().into_iter();
+        file.channel = left.next();
+        file.also_in = left.collect();
+    }
+    Some(file)
 }
 
 pub fn remove(context: &mut Context<'_>, actor: Actor, id: FileId) -> Outcome {

@@ -49,8 +49,8 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     check_content(&send.content, send.file.is_some())?;
     let metadata = check_metadata(send.metadata)?;
     let root = thread_root(context, send.channel, send.thread)?;
-    let file = attach(context, actor, send.channel, send.file)?;
-    let linked = files::post_linked(context, actor, send.channel, &send.content)?;
+    let attached = files::attached(context, actor, send.file)?;
+    let linked = files::linked(context, actor, &send.content)?;
     let mut origin = match send.is_more {
         true => origin::of_more(context, actor, room, root.as_deref()),
         false => origin::of_message(context, actor, room, send.delivery, root.as_deref())?,
@@ -93,7 +93,7 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     let mut events: Vec<_> = live.map(|stream| Event::StreamEnded { stream, said: true }).into_iter().collect();
     events.push(Event::MessageSent(Arc::clone(&message)));
     let told_before_reply = events.len();
-    events.extend(file.into_iter().chain(linked).map(|file| Event::Saved(Record::File(file))));
+    events.extend(files::posted(attached, linked, &message));
     if !matches!(voice, Voice::Silent) {
         events.extend(origin.answers.map(|delivery| answered(context, &delivery, message.id)));
         attention::draw(context, room, &message, root.as_deref(), &mut events)?;
@@ -184,27 +184,6 @@ fn thread_root(
     Ok(Some(Arc::new(root)))
 }
 
-/// A file that is posted belongs to the channel from then on; returns it when that changes it.
-fn attach(
-    context: &Context<'_>,
-    actor: Actor,
-    channel: ChannelId,
-    file: Option<FileId>,
-) -> Result<Option<File>, Refusal> {
-    let Some(id) = file else { return Ok(None) };
-    let member = access::member(context.state, actor)?;
-    let visible = |file: &File| access::may_see_file(context.state, member, file);
-    let file = context.history.get::<File>(id)?.filter(visible).ok_or(refusal::FILE_NOT_FOUND)?;
-    if file.uploaded_by != actor.member {
-        return Ok(None);
-    }
-    Ok(match file.channel {
-        None => Some(File { channel: Some(channel), ..file }),
-        Some(_) if file.restricted => files::posted_to(file, channel),
-        Some(_) => None,
-    })
-}
-
 pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: String) -> Outcome {
     let old = own_message(context, actor, id)?;
     check_content(&content, old.file.is_some())?;
@@ -260,6 +239,9 @@ pub(super) fn rewrite_if_there(context: &Context<'_>, actor: Actor, id: MessageI
 pub fn delete(context: &mut Context<'_>, actor: Actor, id: MessageId) -> Outcome {
     let old = own_message(context, actor, id)?;
     let change = next_change(context, actor, &old, ChangeKind::Deleted)?;
+    let edits = context.history.list::<Edit>(&Filter::scope(id.0).limit(usize::MAX))?;
+    let said = edits.iter().map(|edit| edit.previous.as_str()).chain([old.content.as_str()]);
+    let files = files::unposted(context, &old, said)?;
     let message = Arc::new(Message {
         content: String::new(),
         file: None,
@@ -270,8 +252,8 @@ pub fn delete(context: &mut Context<'_>, actor: Actor, id: MessageId) -> Outcome
         ..old
     });
     let mut events = vec![Event::MessageDeleted { message: Arc::clone(&message), change }];
-    // What it said before is gone with it.
-    let edits = context.history.list::<Edit>(&Filter::scope(id.0).limit(usize::MAX))?;
+    // What it said before is gone with it, and so is what it showed.
+    events.extend(files);
     events.extend(edits.into_iter().map(|edit| Event::Removed(Record::Edit(edit))));
     if let Some(room) = context.state.channel(message.channel) {
         windows::deleted(context, room, &message, &mut events)?;

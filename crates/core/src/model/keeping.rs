@@ -22,19 +22,28 @@ pub struct Webhook {
 pub struct File {
     pub id: FileId,
     pub workspace: WorkspaceId,
-    /// The channel whose members may read it; without one, everybody in the workspace may.
+    /// The channel whose readers may read it; without one, only its uploader may.
     pub channel: Option<ChannelId>,
-    /// Only its uploader may read it before it is posted, and only the members of the channels it was posted to after that.
+    /// Only the members of its channels may read it, not everybody who could join them.
     #[serde(default)]
     pub restricted: bool,
-    /// Further channels its uploader posted it to.
+    /// Further channels it was posted to.
     #[serde(default)]
     pub also_in: Vec<ChannelId>,
+    /// The messages it stands in, so that it goes with the last one of a channel.
+    #[serde(default)]
+    pub posts: Vec<FilePost>,
     pub uploaded_by: MemberId,
     pub filename: String,
     pub content_type: String,
     pub size: u64,
     pub created_at: Millis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilePost {
+    pub message: MessageId,
+    pub channel: ChannelId,
 }
 
 /// A named note in an agent's own workspace.

@@ -284,6 +284,7 @@ pub fn new_file(id: FileId, workspace: WorkspaceId, channel: Option<ChannelId>) 
         workspace,
         channel,
         restricted: false,
+        posts: Vec::new(),
         also_in: Vec::new(),
         uploaded_by: MemberId::NONE,
         filename: "notes.txt".to_owned(),

@@ -183,6 +183,24 @@ async fn a_file_of_a_private_channel_is_hidden_from_outsiders() {
 }
 
 #[tokio::test]
+async fn a_file_is_its_uploaders_before_it_is_posted_and_after_that_message_is_deleted() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let general = alice.add_channel("general", &[&bob]).await;
+    let path = alice.path("files");
+    let file = alice.rest.upload(&path, "a.txt", "text/plain", b"hi".to_vec()).await.created();
+    let download = format!("/v1/files/{}/download", text(&file, "id"));
+    bob.rest.get(&download).await.hidden();
+    assert_eq!(bob.rest.get(&path).await.ok(), json!([]));
+    let body = json!({ "content": "see this", "file_id": file["id"] });
+    let message = alice.rest.post(&format!("/v1/channels/{general}/messages"), body).await.created();
+    assert_eq!(bob.rest.get(&download).await.text(), "hi");
+    alice.rest.delete(&format!("/v1/messages/{}", text(&message, "id"))).await.ok();
+    bob.rest.get(&download).await.hidden();
+    assert_eq!(alice.rest.get(&download).await.text(), "hi");
+}
+
+#[tokio::test]
 async fn a_file_can_be_the_avatar() {
     let (_hub, alice) = start().await;
     let path = alice.path("files");
@@ -191,6 +209,9 @@ async fn a_file_can_be_the_avatar() {
     alice.rest.post("/v1/members/me/avatar", body).await.ok();
     let me = alice.rest.get("/v1/members/me").await.text();
     assert!(me.contains(text(&file, "id")), "{me}");
+    let bob = alice.add_human("bob").await;
+    let seen = bob.rest.get(&format!("/v1/files/{}/download", text(&file, "id"))).await;
+    assert_eq!(seen.status, 200, "a picture is for everybody");
     let unknown = json!({ "file_id": "file_unknown" });
     alice.rest.post("/v1/members/me/avatar", unknown).await.refused_as(&[400, 404]);
 }

@@ -53,7 +53,10 @@ async fn the_drive_and_v1_have_the_same_files_under_the_same_rule() {
     let listed = carol.rest.get(&carol.path("files")).await.ok();
     assert_eq!(listed, json!([]));
     let over_v1 = alice.rest.upload(&alice.path("files"), "b.png", "image/png", PNG.to_vec()).await.created();
-    assert_eq!(fetch(&carol, &format!("/drive.bin/{}.png", text(&over_v1, "id"))).await.bytes, PNG);
+    let over_drive = format!("/drive.bin/{}.png", text(&over_v1, "id"));
+    fetch(&bob, &over_drive).await.hidden();
+    alice.post(&channel, &over_drive).await;
+    assert_eq!(fetch(&bob, &over_drive).await.bytes, PNG);
     let stranger = crate::support::register(&hub, "mallory").await;
     fetch(&stranger, text(&file, "url")).await.hidden();
 }

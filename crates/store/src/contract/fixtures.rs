@@ -529,6 +529,7 @@ impl Hub {
                 channel: None,
                 restricted: true,
                 also_in: vec![GENERAL],
+                posts: vec![FilePost { message, channel: GENERAL }],
                 uploaded_by: BOB,
                 filename: "plan.pdf".into(),
                 content_type: "application/pdf".into(),

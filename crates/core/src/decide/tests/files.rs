@@ -2,7 +2,8 @@
 
 use super::support::World;
 use super::support::world::{message_of, new_file};
-use crate::command::{Command, PutItem, Reply, Send};
+use crate::command::{Command, PutItem, Reply, Send, UpdateMember};
+use crate::decide::files::DRIVE;
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -64,7 +65,6 @@ fn a_file_is_added_by_members_where_they_may_speak() {
 fn a_file_that_is_posted_belongs_to_the_channel_from_then_on() {
     let Shelf { mut world, alice, bob, carol, closed, .. } = shelf();
     let file = world.file(bob, None);
-    assert!(sees(&world, carol, file));
     let decision = world.done(bob, post(closed, file));
     assert_eq!(message_of(&decision).file, Some(file));
     assert!(decision.events.iter().any(|event| matches!(event, Event::Saved(Record::File(_)))));
@@ -78,18 +78,82 @@ fn a_file_one_may_not_see_cannot_be_posted() {
     let file = world.file(bob, Some(closed));
     assert_eq!(world.refused(carol, post(general, file)), refusal::FILE_NOT_FOUND);
     assert_eq!(world.refused(carol, post(general, FileId::NONE)), refusal::FILE_NOT_FOUND);
-    let decision = world.done(bob, post(general, file));
-    assert!(
-        !decision.events.iter().any(|event| matches!(event, Event::Saved(Record::File(_)))),
-        "it stays where it is"
-    );
+}
+
+#[test]
+fn a_file_is_its_uploaders_alone_until_it_is_posted() {
+    let Shelf { mut world, alice, bob, carol, general, .. } = shelf();
+    let file = world.file(bob, None);
+    assert_eq!([alice, bob, carol].map(|member| sees(&world, member, file)), [false, true, false]);
+    world.done(bob, post(general, file));
+    assert_eq!([alice, bob, carol].map(|member| sees(&world, member, file)), [true; 3], "the channel is open");
+}
+
+#[test]
+fn the_picture_of_a_member_is_for_everybody() {
+    let Shelf { mut world, bob, carol, .. } = shelf();
+    let file = world.file(bob, None);
+    let update = |member| UpdateMember { member, avatar: Some(file), ..UpdateMember::default() };
+    world.done(carol, Command::UpdateMember(update(carol)));
+    assert!(!sees(&world, carol, file), "nobody makes another's file public");
+    world.done(bob, Command::UpdateMember(update(bob)));
+    assert!(sees(&world, carol, file));
+}
+
+#[test]
+fn a_file_may_be_posted_on_by_who_reads_it_and_is_readable_there() {
+    let Shelf { mut world, alice, bob, carol, general, closed } = shelf();
+    let file = world.file(bob, Some(closed));
     assert!(!sees(&world, carol, file));
+    world.done(alice, post(general, file));
+    assert_eq!([alice, bob, carol].map(|member| sees(&world, member, file)), [true; 3]);
+}
+
+#[test]
+fn a_file_goes_with_the_last_message_that_shows_it() {
+    let Shelf { mut world, alice, bob, carol, general, closed } = shelf();
+    let file = world.file(bob, Some(closed));
+    let send = |world: &mut World, by, channel| message_of(&world.done(by, post(channel, file))).id;
+    let (first, again) = (send(&mut world, bob, closed), send(&mut world, bob, closed));
+    let elsewhere = send(&mut world, alice, general);
+    let delete = |world: &mut World, by, message| drop(world.done(by, Command::DeleteMessage { message }));
+    delete(&mut world, bob, first);
+    assert!(sees(&world, alice, file), "it stands there once more");
+    delete(&mut world, alice, elsewhere);
+    assert_eq!([alice, carol].map(|member| sees(&world, member, file)), [true, false]);
+    delete(&mut world, bob, again);
+    assert_eq!([alice, bob, carol].map(|member| sees(&world, member, file)), [false, true, false]);
+}
+
+#[test]
+fn a_linked_file_goes_with_the_message_of_who_uploaded_it_only() {
+    let Shelf { mut world, alice, bob, general, .. } = shelf();
+    let file = world.file(bob, None);
+    let link = Send { channel: general, content: format!("see {DRIVE}{file}.png"), ..Send::default() };
+    let own = message_of(&world.done(bob, Command::Send(link.clone()))).id;
+    let quoted = message_of(&world.done(alice, Command::Send(link))).id;
+    world.done(alice, Command::DeleteMessage { message: quoted });
+    assert!(sees(&world, alice, file));
+    world.done(bob, Command::EditMessage { message: own, content: "nothing to see".to_owned() });
+    world.done(bob, Command::DeleteMessage { message: own });
+    assert!(!sees(&world, alice, file));
+}
+
+#[test]
+fn a_file_is_posted_a_hundred_times_at_most() {
+    let Shelf { mut world, bob, general, .. } = shelf();
+    let file = world.file(bob, None);
+    for _ in 0..100 {
+        world.done(bob, post(general, file));
+    }
+    let refused = Refusal::bad_request("this file was posted 100 times already; upload it again");
+    assert_eq!(world.refused(bob, post(general, file)), refused);
 }
 
 #[test]
 fn a_file_is_removed_by_who_uploaded_it_or_an_admin() {
-    let Shelf { mut world, alice, bob, carol, closed, .. } = shelf();
-    let open = world.file(bob, None);
+    let Shelf { mut world, alice, bob, carol, general, closed } = shelf();
+    let open = world.file(bob, Some(general));
     let hidden = world.file(bob, Some(closed));
     let remove = |file| Command::RemoveFile { file };
     assert_eq!(world.refused(carol, remove(open)), refusal::ADMINS_ONLY);

@@ -31,7 +31,7 @@ pub struct UploadForm {
     /// The bytes, at most 32 MB.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
-    /// The channel whose members may read it; left out, everybody in the workspace may.
+    /// The channel whose members may read it; left out, only the uploader may until it is posted.
     channel_id: Option<String>,
 }
 

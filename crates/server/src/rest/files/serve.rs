@@ -106,6 +106,7 @@ mod tests {
             workspace: WorkspaceId(1),
             channel: None,
             restricted: false,
+            posts: Vec::new(),
             also_in: Vec::new(),
             uploaded_by: MemberId(2),
             filename: filename.to_owned(),

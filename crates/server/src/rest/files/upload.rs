@@ -261,6 +261,7 @@ async fn keep_with<R: Send + 'static>(
             channel: received.channel,
             restricted: received.restricted,
             also_in: Vec::new(),
+            posts: Vec::new(),
             uploaded_by: actor.member,
             filename: received.filename,
             content_type: received.content_type,
