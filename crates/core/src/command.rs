@@ -619,6 +619,8 @@ pub enum Reply {
     Daemon {
         id: String,
         agents: Vec<DaemonAgent>,
+        /// Those that it may not carry, as it named them.
+        refused: Vec<DaemonAgent>,
     },
     Subscribed(ChannelId),
     /// `repeated` when the idempotency key was known and nothing happened.

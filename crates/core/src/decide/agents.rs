@@ -122,11 +122,14 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
         return Err(refusal::NO_AGENTS);
     }
     // Agents this member has no say over are left out, so that nobody's wakes are diverted.
-    let known = |wanted: DaemonAgent| {
-        let agent = context.state.member(wanted.agent)?;
-        access::may_carry(carrier, agent).then(|| DaemonAgent { name: agent.name.clone(), agent: agent.id })
-    };
-    let agents: Vec<_> = agents.into_iter().filter_map(known).collect();
+    let (mut allowed, mut refused) = (Vec::new(), Vec::new());
+    for wanted in agents {
+        match context.state.member(wanted.agent).filter(|agent| access::may_carry(carrier, agent)) {
+            Some(agent) => allowed.push(DaemonAgent { name: agent.name.clone(), agent: agent.id }),
+            None => refused.push(wanted),
+        }
+    }
+    let agents = allowed;
     let daemon = Daemon {
         id: format!("daemon_{}_{}", carrier.id, context.now),
         member: carrier.id,
@@ -149,7 +152,7 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
     for agent in &agents {
         sending::send_what_waited(context, agent.agent, connection, Some(connection), &mut events)?;
     }
-    Ok(Decision::new(Reply::Daemon { id, agents }, events).reply_after(0))
+    Ok(Decision::new(Reply::Daemon { id, agents, refused }, events).reply_after(0))
 }
 
 pub fn wake_by_hand(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome {

@@ -19,7 +19,7 @@ fn a_daemon_is_known_by_its_member_and_time_and_its_agents_come_online() {
     let decision = world.done(on(alice, connection), register_daemon(&[codebot]));
     assert_eq!(presences(&decision), [(codebot, Presence::Online)]);
     assert_eq!(decision.told_before_reply, 0);
-    let Reply::Daemon { id, agents } = decision.reply else { panic!() };
+    let Reply::Daemon { id, agents, .. } = decision.reply else { panic!() };
     assert_eq!(id, format!("daemon_{alice}_{}", world.now));
     assert_eq!(agents.iter().map(|agent| agent.name.as_str()).collect::<Vec<_>>(), ["codebot"], "by its own name");
     assert_eq!(world.state.carrier_of(codebot), Some(connection));
@@ -64,7 +64,9 @@ fn people_cannot_be_carried() {
     let bob = world.human("bob");
     let connection = world.connect(world.alice);
     let decision = world.done(on(world.alice, connection), register_daemon(&[bob, MemberId(1)]));
-    assert!(matches!(decision.reply, Reply::Daemon { agents, .. } if agents.is_empty()));
+    let Reply::Daemon { agents, refused, .. } = decision.reply else { panic!() };
+    assert!(agents.is_empty());
+    assert_eq!(refused.iter().map(|one| one.agent).collect::<Vec<_>>(), [bob, MemberId(1)]);
     assert_eq!(world.presence(bob), Presence::Offline);
 }
 

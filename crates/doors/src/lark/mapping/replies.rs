@@ -3,6 +3,7 @@
 use folkmoot_core::command::DraftCheck;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
+use folkmoot_core::refusal::NOT_AUTHORIZED;
 use folkmoot_core::{Refusal, Reply};
 use serde_json::{Value, json};
 
@@ -29,9 +30,14 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         Reply::Connected(member) => ("auth.success", identity(member)),
         Reply::Subscribed(channel) => (ticket.request, json!({ "channel_id": channel })),
         Reply::Welcome { agent } => ("agent.welcome", json!({ "agent_id": agent, "status": "awake" })),
-        Reply::Daemon { id, agents } => {
+        Reply::Daemon { id, agents, refused } => {
             let agents: Vec<_> = agents.iter().map(DaemonAgentObject::from).collect();
-            ("daemon.registered", json!({ "daemon_id": id, "agents": agents }))
+            let mut data = json!({ "daemon_id": id, "agents": agents });
+            if !refused.is_empty() {
+                let refused = refused.iter().map(|one| json!({ "agent_id": one.agent, "error": NOT_AUTHORIZED.text }));
+                data["refused"] = refused.collect();
+            }
+            ("daemon.registered", data)
         }
         Reply::Sent { message, .. } => ("message.ack", ack(message)),
         Reply::Draft(draft) => ("draft.ack", json!({ "draft_id": draft.id, "room_version": draft.room_version })),
