@@ -60,10 +60,7 @@ pub fn store_upload(project: &Path, uploads: &Path, name: &str, content: &[u8]) 
     let folder = inside(project, &uploads.to_string_lossy())?;
     let io = |cause| FileError::Io { path: shown.clone(), cause };
     std::fs::create_dir_all(&folder).map_err(io)?;
-    let (stem, ending) = match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() => (stem.to_owned(), format!(".{ending}")),
-        _ => (name.clone(), String::new()),
-    };
+    let (stem, ending) = split_name(&name);
     for number in 1.. {
         let candidate = if number == 1 { name.clone() } else { format!("{stem}-{number}{ending}") };
         match write_new(&folder.join(&candidate), content) {
@@ -106,16 +103,33 @@ fn write_new(path: &Path, content: &[u8]) -> std::io::Result<()> {
     written
 }
 
+/// The longest name of an upload in bytes; file systems take 255, and a number may follow.
+const LONGEST_NAME: usize = 200;
+/// What is longer than that is no ending.
+const LONGEST_ENDING: usize = 20;
+
 /// The last part of a name, with nothing in it that a shell or a file system could misunderstand.
 fn good_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let good = |c: char| if c.is_alphanumeric() || "._- ()+".contains(c) { c } else { '_' };
-    let name: String = last.chars().map(good).take(120).collect();
-    let name = name.trim().trim_start_matches(['.', '-']).trim();
-    if name.is_empty() || is_denied(Path::new(name)) {
-        format!("upload_{}", name.replace('.', "_"))
-    } else {
-        name.to_owned()
+    let name: String = last.chars().map(good).collect();
+    let name = shortened(name.trim().trim_start_matches(['.', '-']).trim());
+    if name.is_empty() || is_denied(Path::new(&name)) { format!("upload_{}", name.replace('.', "_")) } else { name }
+}
+
+/// A name that is not too long, with its ending.
+fn shortened(name: &str) -> String {
+    let (stem, ending) = split_name(name);
+    let (stem, ending) = if ending.len() > LONGEST_ENDING { (name, "") } else { (stem, ending) };
+    let cut = stem.floor_char_boundary(LONGEST_NAME - ending.len());
+    format!("{}{ending}", stem[..cut].trim_end())
+}
+
+/// `a` and `.txt`
+fn split_name(name: &str) -> (&str, &str) {
+    match name.rfind('.') {
+        Some(dot) if dot > 0 => name.split_at(dot),
+        _ => (name, ""),
     }
 }
 
@@ -175,9 +189,23 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path().join("sub")).unwrap().count(), 1, "no draft is left");
     }
 
+    #[test]
+    fn a_long_name_is_cut_by_bytes_and_keeps_its_ending() {
+        for stem in ["报告".repeat(60), "a".repeat(200), "ß".repeat(900)] {
+            let name = good_name(&format!("{stem}.pdf"));
+            assert!(name.len() <= LONGEST_NAME && name.len() > 190, "{name}");
+            assert!(name.ends_with(".pdf") && stem.starts_with(name.trim_end_matches(".pdf")), "{name}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let name = format!("{}.pdf", "报告".repeat(60));
+        let store = || store_upload(folder.path(), Path::new("incoming"), &name, b"x").unwrap();
+        assert_ne!(store(), store());
+        assert_eq!(good_name(&format!("a.{}", "b".repeat(300))).len(), LONGEST_NAME);
+    }
+
     proptest! {
         #[test]
-        fn any_name_of_an_upload_stays_inside(name in "\\PC{0,40}") {
+        fn any_name_of_an_upload_stays_inside(name in "\\PC{0,300}") {
             let folder = tempfile::tempdir().unwrap();
             let path = store_upload(folder.path(), Path::new("incoming"), &name, b"x").unwrap();
             prop_assert_eq!(path.parent(), Some(Path::new("incoming")));

@@ -22,6 +22,7 @@ pub mod worktree;
 
 mod cards;
 mod files;
+mod patience;
 mod plan;
 mod press;
 mod questions;

@@ -13,6 +13,11 @@ use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+/// Beside the journal.
+const FOLDER_LOCK: &str = "telegram.db.lock";
+/// Stands for the token where it does not matter.
+const ANY_BOT: &str = "";
+
 /// How often we try again when somebody replaces the file under our hands.
 const ATTEMPTS: usize = 20;
 
@@ -26,6 +31,8 @@ struct Holder {
 pub enum LockError {
     #[error("another bridge serves this bot already (process {pid})")]
     Held { pid: i32, path: PathBuf },
+    #[error("another bridge works in the data folder `{}` already (process {pid})", folder.display())]
+    FolderHeld { pid: i32, folder: PathBuf },
     #[error("the lock file `{}` cannot be written: {cause}", path.display())]
     Io { path: PathBuf, cause: std::io::Error },
 }
@@ -48,6 +55,14 @@ pub fn fingerprint(token: &str) -> String {
 }
 
 impl Lock {
+    /// The journal in a folder is for one bridge, whichever configuration it has and whichever bot it serves.
+    pub fn of_folder(folder: &Path) -> Result<Self, LockError> {
+        Self::acquire(&folder.join(FOLDER_LOCK), ANY_BOT).map_err(|error| match error {
+            LockError::Held { pid, .. } => LockError::FolderHeld { pid, folder: folder.to_owned() },
+            other => other,
+        })
+    }
+
     pub fn acquire(path: &Path, token: &str) -> Result<Self, LockError> {
         let io = |cause: std::io::Error| LockError::Io { path: path.to_owned(), cause };
         if let Some(folder) = path.parent() {
@@ -171,6 +186,16 @@ mod tests {
         assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
         drop(lock);
         Lock::acquire(&path, TOKEN).unwrap();
+    }
+
+    #[test]
+    fn a_second_bridge_in_the_same_data_folder_is_refused_and_told_which() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::of_folder(folder.path()).unwrap();
+        let error = Lock::of_folder(folder.path()).unwrap_err();
+        assert!(error.to_string().contains(&folder.path().display().to_string()), "{error}");
+        drop(lock);
+        Lock::of_folder(folder.path()).unwrap();
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub struct Plan {
     pub model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// Somebody was asked what to do with it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// The message that shows how it goes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slip: Option<i64>,

@@ -10,6 +10,7 @@ use folkmoot_engines::router::{Defaults, Target};
 use crate::context::{Context, Hints};
 use crate::directives::{self, Directives};
 use crate::journal::{JournalError, Preference, Prompt, PromptId, PromptState, Rows, Scope};
+use crate::patience::{self, patiently};
 use crate::piece::{self, Piece, Reply};
 use crate::plan::{self, Plan};
 use crate::settings::Sessions;
@@ -19,6 +20,7 @@ use crate::worktree::{self, Missing};
 use crate::{api, files};
 
 /// A prompt that can be run.
+#[derive(Clone)]
 pub struct Ready {
     pub text: String,
     pub engine: &'static dyn Engine,
@@ -30,6 +32,8 @@ pub struct Ready {
     pub mode: Mode,
     pub model: Option<String>,
     pub reasoning: Option<String>,
+    /// What should have come along and did not, in words.
+    pub missing: Vec<String>,
 }
 
 /// What becomes of a prompt.
@@ -56,32 +60,47 @@ async fn attempt(shared: &Shared, prompt: &Prompt, turn: &mut Turn) -> Result<Pr
     let text = piece::joined(&plan.pieces);
     let reply = plan.pieces.iter().find_map(|piece| piece.reply.clone());
     let remembered = remember(shared, prompt, &text, reply.clone()).await.map_err(|error| error.to_string())?;
-    let place = place(shared, prompt, &text, reply.as_ref(), &remembered).await?;
+    let mut place = place(shared, prompt, &text, reply.as_ref(), &remembered).await?;
     let engine = engine(shared, &remembered, &place);
     // From here on only its own thread waits for it: a worktree, a download or a transcription may take long.
     *turn = shared.turns.queue(line(shared, prompt, &remembered, &engine));
+    // A thread that goes on works where it was begun, unless the prompt or its chat names another place.
+    let early = match place.context {
+        None if goes_on(shared, &remembered) => {
+            turn.come().await;
+            let thread = thread(shared, prompt, &remembered, engine.clone(), None).await.map_err(words)?;
+            place.context.clone_from(&thread.context);
+            Some(thread)
+        }
+        _ => None,
+    };
     let folder = match &place.context {
         Some(context) => worktree::folder(&shared.settings.projects, context, Missing::Refuse).await.map_err(words)?,
         None => shared.settings.start_folder.clone(),
     };
-    let gathered = gather(shared, &plan.pieces, &folder).await?;
-    if !piece::says_something(&plan.pieces) {
-        return Ok(Prepared::Say(saved(&gathered.files, place.context.as_ref())));
+    let gathered = gather(shared, &plan.pieces, &folder).await;
+    let written = &place.directives.prompt;
+    if !piece::says_something(&plan.pieces) || gathered.is_all_missing(written) {
+        return Ok(Prepared::Say(gathered.report(place.context.as_ref())));
     }
-    let text = gathered.complete(&place.directives.prompt);
-    turn.come().await;
-    let thread = thread(shared, prompt, &remembered, engine).await.map_err(|error| error.to_string())?;
-    let begins = thread.resume.is_none() && thread.after.is_none();
-    if text.trim().is_empty() && begins {
+    let text = gathered.complete(written);
+    let named = remembered.resume.is_some() || remembered.after.is_some();
+    if text.trim().is_empty() && !named {
         // A tap on the menu sends the bare word.
         let word = plan.pieces.first().map_or("", |piece| piece.text.trim());
         return Ok(Prepared::Say(format!("say what to do in the same message: `{word} fix the test`")));
     }
+    turn.come().await;
+    let thread = match early {
+        Some(thread) => thread,
+        None => thread(shared, prompt, &remembered, engine, place.context.clone()).await.map_err(words)?,
+    };
     let engine =
         engines::find(thread.engine.as_str()).ok_or_else(|| format!("there is no engine `{}`", thread.engine))?;
     let Thread { resume, after, model, reasoning, .. } = thread;
-    let (context, mode) = (place.context, shared.modes.of(&engine.id()).await);
-    Ok(Prepared::Run(Box::new(Ready { text, engine, resume, after, context, folder, mode, model, reasoning })))
+    let (context, missing, mode) = (place.context, gathered.missing, shared.modes.of(&engine.id()).await);
+    let ready = Ready { text, engine, resume, after, context, folder, mode, model, reasoning, missing };
+    Ok(Prepared::Run(Box::new(ready)))
 }
 
 fn words(error: impl std::fmt::Display) -> Refusal {
@@ -207,6 +226,8 @@ struct Thread {
     engine: EngineId,
     resume: Option<ResumeToken>,
     after: Option<PromptId>,
+    /// Where it works, of one that goes on by itself.
+    context: Option<Context>,
     model: Option<String>,
     reasoning: Option<String>,
 }
@@ -242,12 +263,13 @@ fn line(shared: &Shared, prompt: &Prompt, remembered: &Remembered, engine: &Engi
     }
 }
 
-/// The thread that was named, else the one that goes on here, else a new one.
+/// The thread that was named, else the one that goes on here (in `context`, where one is named), else a new one.
 async fn thread(
     shared: &Shared,
     prompt: &Prompt,
     remembered: &Remembered,
     engine: EngineId,
+    context: Option<Context>,
 ) -> Result<Thread, JournalError> {
     let goes_on = goes_on(shared, remembered);
     let (prompt, named, after) = (prompt.clone(), remembered.resume.clone(), remembered.after);
@@ -256,42 +278,69 @@ async fn thread(
         .transact(move |rows| {
             let after_engine = after.map(|id| rows.prompt(id)).transpose()?.flatten();
             let engine = after_engine.and_then(|leader| Plan::of(&leader).engine).unwrap_or(engine);
-            let session = if goes_on { session(rows, &prompt, &engine)? } else { Session::default() };
+            let session = if goes_on { session(rows, &prompt, &engine, context.as_ref())? } else { Session::default() };
             let scope = plan::place_of(&prompt);
             Ok(Thread {
                 model: nearest(rows, scope, &Preference::Model(engine.to_string()))?,
                 reasoning: nearest(rows, scope, &Preference::Reasoning(engine.to_string()))?,
                 resume: named.or(session.resume),
                 after: after.or(session.after),
+                context: session.context,
                 engine,
             })
         })
         .await
 }
 
-#[derive(Default)]
+#[derive(Debug, Default, PartialEq)]
 struct Session {
     resume: Option<ResumeToken>,
     after: Option<PromptId>,
+    context: Option<Context>,
 }
 
-/// The thread of this chat or topic that a message without a reply goes on with. One that is just beginning counts too.
-fn session(rows: &Rows<'_>, prompt: &Prompt, engine: &EngineId) -> Result<Session, JournalError> {
+/// The thread of this chat or topic that a message without a reply goes on with: the last one of its engine, or the last in
+/// the place that was named. One that is just beginning counts too.
+fn session(
+    rows: &Rows<'_>,
+    prompt: &Prompt,
+    engine: &EngineId,
+    named: Option<&Context>,
+) -> Result<Session, JournalError> {
     let scope = plan::session_scope(prompt);
-    let resume = rows.preference(scope, &Preference::Session(engine.to_string()))?;
-    if let Some(value) = resume {
-        return Ok(Session { resume: Some(ResumeToken::new(engine.clone(), value)), after: None });
-    }
+    let kept = rows.preference(scope, &Preference::session(engine, named))?;
+    let kept = kept.map(|value| ResumeToken::new(engine.clone(), value));
+    let context = kept.as_ref().map(|token| thread_context(rows, token)).transpose()?.flatten();
     let since = rows.sessions_since(scope)?;
-    let begins = |open: &Prompt| {
-        let plan = Plan::of(open);
-        open.id > since
-            && open.id < prompt.id
-            && plan::session_scope(open) == scope
-            && plan.engine.as_ref() == Some(engine)
+    let begins = |open: &Prompt, plan: &Plan| {
+        let here = open.id > since && open.id < prompt.id && plan::session_scope(open) == scope;
+        here && plan.engine.as_ref() == Some(engine)
+            && match (named, &kept) {
+                (Some(_), None) => plan.context.as_ref() == named,
+                (Some(_), Some(_)) => false,
+                (None, None) => true,
+                // It was begun in another place since.
+                (None, Some(_)) => plan.resume.is_none() && plan.context != context,
+            }
     };
-    let after = rows.open_prompts()?.into_iter().rfind(begins).map(|open| open.id);
-    Ok(Session { resume: None, after })
+    let open = rows.open_prompts()?.into_iter().map(|open| (Plan::of(&open), open));
+    match open.rev().find(|(plan, open)| begins(open, plan)) {
+        Some((plan, leader)) => Ok(Session { resume: None, after: Some(leader.id), context: plan.context }),
+        None => Ok(Session { resume: kept, after: None, context }),
+    }
+}
+
+/// Keeps the thread with which messages without a reply go on: everywhere, and in its place.
+pub fn keep_session(
+    rows: &mut Rows<'_>,
+    scope: Scope,
+    token: &ResumeToken,
+    context: Option<&Context>,
+) -> Result<(), JournalError> {
+    for place in [None, context] {
+        rows.prefer(scope, &Preference::session(&token.engine, place), Some(&token.value))?;
+    }
+    Ok(())
 }
 
 /// What came along with the words.
@@ -300,6 +349,8 @@ struct Gathered {
     spoken: Vec<String>,
     /// Paths within the project, with their sizes.
     files: Vec<(PathBuf, usize)>,
+    /// Why something is not among them.
+    missing: Vec<String>,
 }
 
 impl Gathered {
@@ -311,34 +362,49 @@ impl Gathered {
             [one] => Some(format!("[uploaded file: {one}]")),
             more => Some(format!("[uploaded files]\n{}", more.join("\n"))),
         };
+        let missing = self.missing.iter().map(|why| format!("[missing: {}]", first_line(why)));
         let written = Some(written.to_owned()).filter(|text| !text.trim().is_empty());
-        written.into_iter().chain(spoken).chain(files).collect::<Vec<_>>().join("\n\n")
+        written.into_iter().chain(spoken).chain(files).chain(missing).collect::<Vec<_>>().join("\n\n")
     }
+
+    /// Whether nothing is left that says what to do.
+    fn is_all_missing(&self, written: &str) -> bool {
+        !self.missing.is_empty() && self.spoken.is_empty() && written.trim().is_empty()
+    }
+
+    /// What is said where nothing is run.
+    fn report(&self, context: Option<&Context>) -> String {
+        let saved = self.files.iter().map(|(path, bytes)| {
+            let place = context.map_or_else(String::new, |context| format!(" in `{}`", context.name()));
+            format!("saved `{}`{place} ({})", path.display(), files::size(*bytes))
+        });
+        saved.chain(self.missing.iter().cloned()).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// Fetches every file of the pieces: what is spoken is written down, the rest is stored in the folder.
-async fn gather(shared: &Shared, pieces: &[Piece], folder: &std::path::Path) -> Result<Gathered, Refusal> {
+async fn gather(shared: &Shared, pieces: &[Piece], folder: &std::path::Path) -> Gathered {
     let mut gathered = Gathered::default();
     for file in pieces.iter().filter_map(|piece| piece.file.as_ref()) {
-        if file.spoken {
-            gathered.spoken.push(shared.written_down(file).await?);
-            continue;
-        }
-        let content = shared.fetch(file).await?;
-        let size = content.len();
-        let (folder, uploads, name) = (folder.to_owned(), shared.settings.uploads.clone(), file.name.clone());
-        let stored = tokio::task::spawn_blocking(move || files::store_upload(&folder, &uploads, &name, &content));
-        let path = stored.await.map_err(words)?.map_err(words)?;
-        gathered.files.push((path, size));
+        let fetched = match file.spoken {
+            true => shared.written_down(file).await.map(|said| gathered.spoken.push(said)),
+            false => store(shared, file, folder).await.map(|stored| gathered.files.push(stored)),
+        };
+        gathered.missing.extend(fetched.err());
     }
-    Ok(gathered)
+    gathered
 }
 
-fn saved(files: &[(PathBuf, usize)], context: Option<&Context>) -> String {
-    let place = context.map_or_else(String::new, |context| format!(" in `{}`", context.name()));
-    let line =
-        |(path, bytes): &(PathBuf, usize)| format!("saved `{}`{place} ({})", path.display(), files::size(*bytes));
-    files.iter().map(line).collect::<Vec<_>>().join("\n\n")
+async fn store(shared: &Shared, file: &piece::FileRef, folder: &std::path::Path) -> Result<(PathBuf, usize), Refusal> {
+    let content = shared.fetch(file).await?;
+    let size = content.len();
+    let (folder, uploads, name) = (folder.to_owned(), shared.settings.uploads.clone(), file.name.clone());
+    let stored = tokio::task::spawn_blocking(move || files::store_upload(&folder, &uploads, &name, &content));
+    Ok((stored.await.map_err(words)?.map_err(words)?, size))
 }
 
 impl Shared {
@@ -348,26 +414,17 @@ impl Shared {
         if file.size.is_some_and(|size| size > api::MOST_DOWNLOAD) {
             return Err(too_large());
         }
-        let failed = |error: api::ApiError| format!("`{}` could not be fetched: {error}", file.name);
-        let mut last = None;
-        for attempt in 0..3 {
-            if attempt > 0 {
-                tokio::time::sleep(std::time::Duration::from_secs(attempt)).await;
+        let fetched = patiently(patience::MINUTES, patience::unless_refused, || async {
+            // Where a file is may have changed since the last attempt.
+            match self.bot.get_file(&file.id).await?.file_path {
+                Some(path) => self.bot.download(&path, api::MOST_DOWNLOAD).await.map(Some),
+                None => Ok(None),
             }
-            let found = match self.bot.get_file(&file.id).await {
-                Ok(found) => found,
-                Err(error) => {
-                    last = Some(error);
-                    continue;
-                }
-            };
-            let Some(path) = found.file_path else { return Err(too_large()) };
-            match self.bot.download(&path, api::MOST_DOWNLOAD).await {
-                Ok(content) => return Ok(content),
-                Err(error) => last = Some(error),
-            }
+        });
+        match fetched.await {
+            Ok(content) => content.ok_or_else(too_large),
+            Err(error) => Err(format!("`{}` could not be fetched: {error}", file.name)),
         }
-        Err(last.map_or_else(too_large, failed))
     }
 
     /// What was said in a voice note.
@@ -378,11 +435,77 @@ impl Shared {
                 .to_owned());
         };
         let content = self.fetch(file).await?;
-        let said = speech.transcribe(&file.name, content.into()).await;
+        let listen = || speech.transcribe(&file.name, content.clone().into());
+        let said = patiently(patience::MINUTES, patience::unless_hopeless, listen).await;
         let said = said.map_err(|error| format!("the voice note could not be written down: {error}"))?;
         if said.text.trim().is_empty() {
             return Err("nothing was understood in the voice note".to_owned());
         }
         Ok(said.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{ChatId, MessageId};
+    use crate::journal::{Journal, NewPrompt};
+
+    const CODEX: EngineId = EngineId::new("codex");
+
+    /// A prompt in the one chat, as the desk has it.
+    fn add(rows: &mut Rows<'_>, place: Option<&str>) -> Prompt {
+        let context = place.map(|place| Context::new(place, None));
+        let plan = Plan { engine: Some(CODEX), context, ..Plan::default() }.to_value();
+        let (message, text, state) = (MessageId(1), String::new(), PromptState::Running);
+        let new = NewPrompt { chat: ChatId(1), topic: None, sender: None, message, state, thread: None, text, plan };
+        let id = rows.add_prompt(&new).unwrap();
+        rows.prompt(id).unwrap().unwrap()
+    }
+
+    /// Its thread gets a name, and it ends.
+    fn name(rows: &mut Rows<'_>, prompt: &Prompt, value: &str) {
+        let (token, context) = (ResumeToken::new(CODEX, value), Plan::of(prompt).context);
+        if let Some(context) = &context {
+            keep_thread_context(rows, &token, context).unwrap();
+        }
+        keep_session(rows, plan::session_scope(prompt), &token, context.as_ref()).unwrap();
+        rows.finish_prompt(prompt.id).unwrap();
+    }
+
+    fn goes_on(
+        rows: &Rows<'_>,
+        prompt: &Prompt,
+        named: Option<&str>,
+    ) -> (Option<String>, Option<PromptId>, Option<String>) {
+        let named = named.map(|name| Context::new(name, None));
+        let Session { resume, after, context } = session(rows, prompt, &CODEX, named.as_ref()).unwrap();
+        (resume.map(|token| token.value), after, context.map(|context| context.name()))
+    }
+
+    #[tokio::test]
+    async fn a_session_goes_on_in_its_place_also_while_it_begins_and_other_places_have_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (journal, _orders) = Journal::open(folder.path()).unwrap();
+        let work = |rows: &mut Rows<'_>| {
+            let some = |word: &str| Some(word.to_owned());
+            let first = add(rows, Some("one"));
+            let next = Prompt { id: PromptId(100), ..first.clone() };
+            assert_eq!(goes_on(rows, &next, None), (None, Some(first.id), some("one")));
+            assert_eq!(goes_on(rows, &next, Some("one")), (None, Some(first.id), some("one")));
+            assert_eq!(goes_on(rows, &next, Some("two")), (None, None, None), "a new thread");
+            name(rows, &first, "t-1");
+            assert_eq!(goes_on(rows, &next, None), (some("t-1"), None, some("one")));
+            let second = add(rows, Some("two"));
+            assert_eq!(goes_on(rows, &next, None), (None, Some(second.id), some("two")), "what was begun last");
+            assert_eq!(goes_on(rows, &next, Some("one")), (some("t-1"), None, some("one")));
+            name(rows, &second, "t-2");
+            assert_eq!(goes_on(rows, &next, None), (some("t-2"), None, some("two")));
+            assert_eq!(goes_on(rows, &next, Some("one")), (some("t-1"), None, some("one")));
+            assert_eq!(rows.forget_sessions(plan::session_scope(&next))?, 3);
+            assert_eq!(goes_on(rows, &next, Some("one")), (None, None, None));
+            Ok(())
+        };
+        journal.transact(work).await.unwrap();
     }
 }

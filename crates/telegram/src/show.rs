@@ -53,18 +53,24 @@ pub fn progress_of(prompt: PromptId, view: &View, context: Option<&Context>) -> 
 pub fn last_of(view: &View, context: Option<&Context>, overflow: Overflow) -> Vec<Rendered> {
     let mut message = message_of(view, context);
     if view.progress.label() == Label::Stopped {
-        message.body = joined(&message.body, STOPPED);
+        message.body = joined(&message.body, stopped(view.progress.resume_line().is_some()));
     }
     text::pages(&message, overflow)
 }
 
-const STOPPED: &str = "The bridge was stopped while this ran. Reply to go on.";
+/// What to do about it: a thread that never got a name cannot be gone on with.
+fn stopped(has_thread: bool) -> &'static str {
+    match has_thread {
+        true => "The bridge was stopped while this ran. Reply to go on.",
+        false => "The bridge was stopped while this ran. Send it again.",
+    }
+}
 
 /// The last word about a run that ended with us.
 pub fn interrupted(engine: &str, resume_line: Option<String>, context: Option<&Context>) -> Rendered {
     let header = format!("{} · {engine}", Label::Stopped.as_str());
-    let footer = footer(context, resume_line);
-    text::page(&Message { header, body: STOPPED.to_owned(), footer })
+    let body = stopped(resume_line.is_some()).to_owned();
+    text::page(&Message { header, body, footer: footer(context, resume_line) })
 }
 
 /// The last word about a prompt that was taken out of its queue.
@@ -138,6 +144,16 @@ mod tests {
         assert!(stopped.starts_with("stopped") && stopped.contains("half") && stopped.contains("Reply to go on"));
         let interrupted = interrupted("codex", Some("`codex resume t-1`".into()), None).text;
         assert!(interrupted.starts_with("stopped · codex") && interrupted.ends_with("codex resume t-1"));
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_before_its_thread_had_a_name_is_to_be_sent_again() {
+        let lost = interrupted("codex", None, None).text;
+        assert!(lost.contains("Send it again") && !lost.contains("Reply"), "{lost}");
+        let mut unnamed = Progress::new(ENGINE);
+        unnamed.set_stopped();
+        let unnamed = &texts(&View { progress: unnamed, elapsed: Duration::ZERO })[0];
+        assert!(unnamed.contains("Send it again"), "{unnamed}");
     }
 
     #[test]

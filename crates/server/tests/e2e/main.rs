@@ -107,3 +107,4 @@ mod telegram_runs;
 mod telegram_soak;
 mod telegram_start;
 mod telegram_threads;
+mod telegram_trouble;

@@ -1,6 +1,6 @@
 //! Cancelling, stopping, crashing, starting again, and faults on the way: nothing is lost, and everything has an end.
 
-use crate::support::telegram::{ANN, Bridge, Fault, GROUP, Setup};
+use crate::support::telegram::{ANN, Bridge, Fault, GROUP, Message, Setup};
 
 /// Messages in the chat that are the last word about a prompt.
 fn finals(bridge: &Bridge, chat: i64) -> Vec<String> {
@@ -125,6 +125,8 @@ async fn something_forwarded_is_still_kept_after_a_crash() {
     bridge.api.say(ANN, ANN, "what is this?");
     let last = bridge.wait_text(ANN, "done").await;
     assert!(last.text.contains("what is this?") && last.text.contains("their words"), "{}", last.text);
+    let asked = |message: &&Message| message.text.starts_with("kept for your next message");
+    assert_eq!(bridge.api.shown(ANN).iter().filter(asked).count(), 1, "it is asked about once");
 }
 
 #[tokio::test]

@@ -175,6 +175,30 @@ async fn doctor_looks_at_every_engine_and_project_and_at_who_is_served() {
 }
 
 #[tokio::test]
+async fn doctor_fails_where_the_bot_is_not_in_its_group_or_may_not_write() {
+    let setup = Setup::new().await;
+    let home = tempfile::tempdir().unwrap();
+    let base = setup.api.base();
+    let environment = [
+        ("MOOT_TELEGRAM__BOT_TOKEN", TOKEN),
+        ("MOOT_TELEGRAM__API_BASE", base.as_str()),
+        ("MOOT_TELEGRAM__CHAT_ID", "-100200"),
+        ("MOOT_TELEGRAM__ALLOWED_USER_IDS", "[1001]"),
+    ];
+    for (status, words) in
+        [("left", "is not in the group"), ("kicked", "is not in the group"), ("restricted", "may not write")]
+    {
+        setup.api.with(|world| {
+            world.add_group(GROUP);
+            world.chat(GROUP).members.insert(crate::support::telegram::fake_api::BOT, status);
+        });
+        let done = moot(home.path(), &["doctor"], &environment).await;
+        assert_eq!(done.code, Some(1), "{status}: {}", done.stdout);
+        assert!(done.stdout.contains(words), "{status}: {}", done.stdout);
+    }
+}
+
+#[tokio::test]
 async fn edits_keep_their_interval_and_none_says_what_is_there_already() {
     let bridge = Bridge::start().await;
     let asked = bridge.api.say(ANN, ANN, "hold");

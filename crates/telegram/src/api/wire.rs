@@ -203,7 +203,7 @@ impl User {
 }
 
 /// The bot itself, as `getMe` tells it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Me {
     pub id: UserId,
     #[serde(default)]
@@ -254,9 +254,21 @@ pub struct ChatMember {
     pub can_manage_topics: bool,
     #[serde(default)]
     pub can_delete_messages: bool,
+    /// Said only of those who are restricted.
+    pub can_send_messages: Option<bool>,
+    /// Said only of those who are restricted: they may have left.
+    pub is_member: Option<bool>,
 }
 
 impl ChatMember {
+    pub fn is_there(&self) -> bool {
+        !matches!(self.status.as_str(), "left" | "kicked") && self.is_member != Some(false)
+    }
+
+    pub fn may_write(&self) -> bool {
+        self.status != "restricted" || self.can_send_messages == Some(true)
+    }
+
     pub fn is_admin(&self) -> bool {
         matches!(self.status.as_str(), "creator" | "administrator")
     }

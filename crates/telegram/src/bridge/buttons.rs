@@ -3,11 +3,13 @@
 use folkmoot_engines::desk::Cancelled;
 use folkmoot_engines::event::Answer;
 
+use super::hub::NOT_KNOWN;
 use super::messages::Incoming;
 use super::{Bridge, Spot};
-use crate::api::{CallbackQuery, UpdateId, User, UserId};
+use crate::api::{CallbackQuery, UpdateId, UserId};
 use crate::cards::{self, Question};
 use crate::journal::{Card, Content, JournalError, PromptId, Rows};
+use crate::patience::{self, patiently};
 use crate::permission::Verdict;
 use crate::press::{Asker, Press};
 use crate::show;
@@ -35,12 +37,10 @@ impl Bridge {
     pub(super) fn answer_query(&self, id: String, text: String) {
         let bot = self.shared.bot.clone();
         tokio::spawn(async move {
-            for _ in 0..2 {
-                let words = Some(text.as_str()).filter(|text| !text.is_empty());
-                if bot.answer_callback_query(&id, words).await.is_ok() {
-                    return;
-                }
-            }
+            let words = Some(text.as_str()).filter(|text| !text.is_empty());
+            let answer = || bot.answer_callback_query(&id, words);
+            // A query that has become too old is refused, and then nobody waits for the answer any more.
+            let _ = patiently(patience::A_MOMENT, patience::unless_refused, answer).await;
         });
     }
 
@@ -50,7 +50,7 @@ impl Bridge {
             return self.cancel_at(query, prompt).await;
         }
         match Press::of(data) {
-            Some(press) => self.decide(press, &query.from).await,
+            Some(press) => self.decide(press, query).await,
             None => Ok(String::new()),
         }
     }
@@ -67,14 +67,15 @@ impl Bridge {
         Ok(words.to_owned())
     }
 
-    async fn decide(&mut self, press: Press, by: &User) -> Result<String, JournalError> {
-        let id = press.card;
-        let Some(card) = self.shared.journal.transact(move |rows| rows.card(id)).await? else {
-            return Ok("this question is not known any more".to_owned());
+    async fn decide(&mut self, press: Press, query: &CallbackQuery) -> Result<String, JournalError> {
+        let (id, by) = (press.card, &query.from);
+        let Some(chat) = query.message.as_ref().map(|message| message.chat.id) else { return Ok(NOT_KNOWN.to_owned()) };
+        let Some(card) = self.shared.journal.transact(move |rows| rows.card_in(chat, id)).await? else {
+            return Ok(NOT_KNOWN.to_owned());
         };
         let Some((answer, how)) = Question::of(&card).and_then(|question| cards::answer(&question.ask, press.choice))
         else {
-            return Ok("this question is not known any more".to_owned());
+            return Ok(NOT_KNOWN.to_owned());
         };
         self.settle(card, answer, how, by.id, &by.first_name).await
     }

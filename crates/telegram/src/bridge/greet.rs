@@ -1,19 +1,16 @@
 //! The first words with Telegram: who the bot is, what its menu offers, and that it is ready.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::run::Runner;
-use folkmoot_peers::backoff::Backoff;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
 
 use super::{Event, Spot, configured, unix_now};
-use crate::api::{ApiError, Me};
 use crate::journal::{Content, JournalError, Kind};
 use crate::menu::{self, Offer};
+use crate::patience::{self, patiently};
 use crate::settings::Sessions;
 use crate::shared::Shared;
 use crate::text;
@@ -22,7 +19,8 @@ use crate::text;
 const READY_AGAIN_S: i64 = 12 * 3600;
 
 pub(super) async fn greet(shared: Arc<Shared>, runner: Runner, events: mpsc::UnboundedSender<Event>) {
-    let me = match who_am_i(&shared).await {
+    let asked = patiently(patience::FOREVER, patience::unless_unauthorized, || shared.bot.get_me()).await;
+    let me = match asked {
         Ok(me) => me,
         Err(error) => {
             let _ = events.send(Event::Refused(error));
@@ -30,25 +28,15 @@ pub(super) async fn greet(shared: Arc<Shared>, runner: Runner, events: mpsc::Unb
         }
     };
     tracing::info!(bot = me.username, "the bot is known to Telegram");
-    shared.set_me(me);
+    if let Err(error) = shared.keep_me(me).await {
+        tracing::warn!(%error, "who the bot is could not be stored");
+    }
     let usable: Vec<&'static dyn Engine> =
         configured(&shared.settings).into_iter().filter(|engine| is_installed(*engine, &runner)).collect();
     if let Err(error) = say_ready(&shared, &usable).await {
         tracing::warn!(%error, "the bridge could not say that it is ready");
     }
     set_menu(&shared, &usable).await;
-}
-
-/// Asks until there is an answer; an error is a refusal.
-async fn who_am_i(shared: &Shared) -> Result<Me, ApiError> {
-    let mut backoff = Backoff::for_reconnecting();
-    loop {
-        match shared.bot.get_me().await {
-            Ok(me) => return Ok(me),
-            Err(error) if error.is_unauthorized() => return Err(error),
-            Err(_) => sleep(backoff.next(rand::random())).await,
-        }
-    }
 }
 
 fn is_installed(engine: &'static dyn Engine, runner: &Runner) -> bool {
@@ -83,13 +71,10 @@ async fn set_menu(shared: &Shared, usable: &[&'static dyn Engine]) {
     if left_out > 0 {
         tracing::warn!(left_out, "the command menu takes 100 entries; the others work, but are not in it");
     }
-    for attempt in 1..=3 {
-        match shared.bot.set_my_commands(&commands).await {
-            Ok(()) => return,
-            Err(ApiError::RateLimited { retry_after }) => sleep(retry_after).await,
-            Err(error) if attempt == 3 => tracing::warn!(%error, "the command menu could not be set"),
-            Err(_) => sleep(Duration::from_secs(attempt)).await,
-        }
+    // Without it people on a phone do not find what they can say, so it is tried for as long as it takes.
+    let set = patiently(patience::FOREVER, patience::unless_refused, || shared.bot.set_my_commands(&commands)).await;
+    if let Err(error) = set {
+        tracing::warn!(%error, "the command menu could not be set");
     }
 }
 

@@ -17,7 +17,7 @@ use crate::questions::Sheet;
 
 const NO_HUB: &str =
     "this bot runs without a hub\nhint: set `telegram.bot_token` for `moot serve`, which runs the bot too";
-const NOT_KNOWN: &str = "this question is not known any more";
+pub(super) const NOT_KNOWN: &str = "this question is not known any more";
 
 /// Shows what is asked for as long as the hub is there.
 pub(super) async fn follow(hub: Arc<dyn Hub>, journal: Journal) {

@@ -150,7 +150,7 @@ impl Bridge {
                 None => rows.prompt_at(chat, message)?.map(|prompt| prompt.id),
             };
             let card = match named {
-                Some(card) => rows.card(card)?,
+                Some(card) => rows.card_in(chat, card)?,
                 None => rows.card_at(chat, message)?,
             };
             Ok(Target { prompt, card })
@@ -269,9 +269,11 @@ impl Bridge {
             return Ok(());
         }
         let spot = Spot { chat: prompt.chat, topic: prompt.topic, reply_to: Some(prompt.message) };
-        if self.held.insert(prompt.id) {
+        if !self.held.contains(&prompt.id) {
+            self.ask_about(spot, prompt.clone(), plan).await?;
+            self.held.insert(prompt.id);
             self.joining.hold(sender, prompt.id, Instant::now(), HOLD);
-            return self.shared.say(spot, "kept for your next message: what should be done with it?").await;
+            return Ok(());
         }
         self.held.remove(&prompt.id);
         let give_up = move |rows: &mut crate::journal::Rows<'_>| {
@@ -279,6 +281,20 @@ impl Bridge {
             say::post(rows, spot, "forgotten: nobody said what to do with it")
         };
         self.shared.journal.transact(give_up).await
+    }
+
+    /// Asks what to do with something that came without words: once, also when the bridge starts again meanwhile.
+    async fn ask_about(&self, spot: Spot, mut prompt: Prompt, mut plan: Plan) -> Result<(), JournalError> {
+        if plan.held {
+            return Ok(());
+        }
+        plan.held = true;
+        prompt.plan = plan.to_value();
+        let ask = move |rows: &mut crate::journal::Rows<'_>| {
+            rows.update_prompt(&prompt)?;
+            say::post(rows, spot, "kept for your next message: what should be done with it?")
+        };
+        self.shared.journal.transact(ask).await
     }
 
     /// Shows a sign where files have to be fetched first, and finds out where the prompt goes.

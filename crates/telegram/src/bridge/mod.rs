@@ -36,6 +36,8 @@ mod poll;
 mod recover;
 mod runs;
 mod say;
+#[cfg(test)]
+mod tests;
 
 use coming::Coming;
 pub use say::{Spot, post};
@@ -69,6 +71,9 @@ impl BridgeError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Lock(LockError::Held { path, .. }) => Some(format!("stop it first; its lock is {}", path.display())),
+            Self::Lock(LockError::FolderHeld { .. }) => {
+                Some("stop it first, or give this one a folder of its own with `--data-dir`".to_owned())
+            }
             Self::Lock(LockError::Io { .. }) => Some("check who may write there".to_owned()),
             Self::Token(_) | Self::Unauthorized => Some(
                 "ask @BotFather for the token, and set `telegram.bot_token`; `moot telegram setup` helps".to_owned(),
@@ -84,6 +89,8 @@ enum Event {
     Updates(Vec<Update>, oneshot::Sender<bool>),
     /// The next of its thread waits until the turn is given back.
     Prepared(Box<Prompt>, Prepared, Turn),
+    /// A prompt is with the desk, but that is not stored yet.
+    Begun(PromptId),
     News(PromptId, Box<News>),
     Outcome(Outcome),
     /// Telegram refuses the bot for good.
@@ -135,6 +142,7 @@ pub async fn run(
 ) -> Result<(), BridgeError> {
     // Whoever leaves here lets go of it, and only then.
     let _lock = Lock::acquire(&settings.lock, &settings.token)?;
+    let _folder = Lock::of_folder(&settings.data_dir)?;
     let bot = Bot::new(&settings.api_base, &settings.token)?;
     let (journal, orders) = Journal::open(&settings.data_dir)?;
     let (outbox, outcomes) = Outbox::start(bot.clone(), journal.clone(), orders, settings.edit_interval).await?;
@@ -153,6 +161,7 @@ pub async fn run(
         explained: HashMap::new(),
         events: events_in.clone(),
     };
+    bridge.shared.recall_me().await?;
     bridge.recover().await?;
     let offset = bridge.shared.journal.transact(|rows| rows.next_update()).await?;
     let tasks = bridge.start_tasks(runner, offset, outcomes);
@@ -188,7 +197,7 @@ impl Bridge {
         };
         let questions = self.shared.hub.clone().map(|hub| hub::follow(hub, self.shared.journal.clone()));
         let always = [
-            tokio::spawn(poll::poll(self.shared.bot.clone(), offset, self.events.clone())),
+            tokio::spawn(poll::poll(Arc::clone(&self.shared), offset, self.events.clone())),
             tokio::spawn(greet::greet(Arc::clone(&self.shared), runner, self.events.clone())),
             tokio::spawn(forward),
             tokio::spawn(housekeeping(self.shared.journal.clone())),
@@ -228,6 +237,7 @@ impl Bridge {
                 done
             }
             Event::Prepared(prompt, prepared, turn) => self.prepared(*prompt, prepared, turn).await,
+            Event::Begun(prompt) => return self.begun(prompt).await,
             Event::News(prompt, news) => return self.news(prompt, *news).await,
             Event::Outcome(outcome) => {
                 outcome_log(&outcome);

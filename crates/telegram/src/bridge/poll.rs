@@ -1,5 +1,6 @@
 //! Fetching updates: one long poll after the other, each confirmed only when what it brought is stored.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use folkmoot_peers::backoff::Backoff;
@@ -7,13 +8,17 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
 use super::{Event, RETRY};
-use crate::api::{ApiError, Bot, UpdateId};
+use crate::api::{ApiError, UpdateId};
+use crate::shared::Shared;
 
 const LONG_POLL: Duration = Duration::from_secs(50);
 /// A server that answers without waiting must not be asked without a pause.
 const SHORT_POLL: Duration = Duration::from_millis(20);
 
-pub(super) async fn poll(bot: Bot, mut offset: Option<UpdateId>, events: mpsc::UnboundedSender<Event>) {
+pub(super) async fn poll(shared: Arc<Shared>, mut offset: Option<UpdateId>, events: mpsc::UnboundedSender<Event>) {
+    // What is for us cannot be told before we know our own name; until then Telegram keeps it.
+    shared.known().await;
+    let bot = &shared.bot;
     let mut backoff = Backoff::for_reconnecting();
     loop {
         let asked = Instant::now();

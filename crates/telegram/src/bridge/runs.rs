@@ -12,9 +12,9 @@ use super::recover::{close_card, last_word};
 use super::{Bridge, Event, Live, RETRY, Spot, say};
 use crate::api::Keyboard;
 use crate::cards::{self, Question};
-use crate::journal::{Content, JournalError, Kind, NewCard, Preference, Prompt, PromptId, PromptState, Rows};
+use crate::journal::{Content, JournalError, Kind, NewCard, Prompt, PromptId, PromptState, Rows};
 use crate::plan::{self, Plan};
-use crate::prepare::{Prepared, Ready, keep_thread_context};
+use crate::prepare::{Prepared, Ready, keep_session, keep_thread_context};
 use crate::settings::Sessions;
 use crate::turns::Turn;
 use crate::{show, usage};
@@ -55,30 +55,44 @@ impl Bridge {
         match prepared {
             Prepared::Run(ready) if self.is_ending(ready.after) => {
                 // How its leader's thread is called is said by news that are on their way.
-                let events = self.events.clone();
-                tokio::spawn(async move {
-                    sleep(SOON).await;
-                    let _ = events.send(Event::Prepared(Box::new(prompt), Prepared::Run(ready), turn));
-                });
+                self.later(SOON, Event::Prepared(Box::new(prompt), Prepared::Run(ready), turn));
                 Ok(())
             }
-            Prepared::Run(ready) => {
-                self.coming.remove(&prompt.id);
-                self.begin(prompt, *ready).await
-            }
-            Prepared::Say(words) => {
-                self.coming.remove(&prompt.id);
-                let slip = Plan::of(&prompt).slip();
-                let answer = move |rows: &mut Rows<'_>| {
-                    if !rows.finish_prompt(prompt.id)? {
-                        return Ok(());
-                    }
-                    say::post(rows, spot_of(&prompt), &words)?;
-                    slip.map_or(Ok(()), |slip| rows.remove(slip))
+            prepared => {
+                let done = match &prepared {
+                    Prepared::Run(ready) => self.begin(prompt.clone(), (**ready).clone()).await,
+                    Prepared::Say(words) => self.refuse(prompt.clone(), words.clone()).await,
                 };
-                self.shared.journal.transact(answer).await
+                match &done {
+                    Ok(()) => drop(self.coming.remove(&prompt.id)),
+                    // It stays on its way, and can be called back.
+                    Err(_) => self.later(RETRY, Event::Prepared(Box::new(prompt), prepared, turn)),
+                }
+                done
             }
         }
+    }
+
+    /// Something that is to be handled after a pause.
+    fn later(&self, pause: std::time::Duration, event: Event) {
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            sleep(pause).await;
+            let _ = events.send(event);
+        });
+    }
+
+    /// Ends a prompt with words instead of a run.
+    async fn refuse(&self, prompt: Prompt, words: String) -> Result<(), JournalError> {
+        let slip = Plan::of(&prompt).slip();
+        let answer = move |rows: &mut Rows<'_>| {
+            if !rows.finish_prompt(prompt.id)? {
+                return Ok(());
+            }
+            say::post(rows, spot_of(&prompt), &words)?;
+            slip.map_or(Ok(()), |slip| rows.remove(slip))
+        };
+        self.shared.journal.transact(answer).await
     }
 
     /// Whether a run is over, but what it told at the end is not yet stored.
@@ -105,16 +119,36 @@ impl Bridge {
             ..Plan::default()
         };
         plan.set_after(ready.after);
-        let sign = Plan::of(&prompt).slip();
-        plan.set_slip(sign);
+        plan.set_slip(Plan::of(&prompt).slip());
         prompt.text = ready.text;
         prompt.state = PromptState::Queued;
         let waits = plan.after().is_some() || self.desk.is_busy(plan.resume.as_ref());
         let shown = show::first_sign(prompt.id, &ready.engine.id(), plan.context.as_ref(), waits);
         let id = prompt.id;
-        self.submit(prompt.clone(), plan.clone(), ready.engine, ready.folder, ready.mode, shown.clone());
+        self.submit(prompt, plan, ready.engine, ready.folder, ready.mode, shown);
+        self.begun(id).await;
+        if !ready.missing.is_empty() {
+            self.tell_missing(id, &ready.missing).await;
+        }
+        Ok(())
+    }
+
+    /// Says what did not come along; the run goes on without it, and its prompt says so too.
+    async fn tell_missing(&self, id: PromptId, missing: &[String]) {
+        let Some(live) = self.live.get(&id) else { return };
+        let words = format!("{}\n\nIt goes on without that.", missing.join("\n\n"));
+        // The run is more important than these words.
+        if let Err(error) = self.shared.say(spot_of(&live.prompt), words).await {
+            tracing::error!(%error, "what is missing could not be told");
+        }
+    }
+
+    /// Stores that a prompt is with the desk, and its first sign. The engine works already, so a journal that fails is tried
+    /// again until it does not, or until the run has ended and stores that.
+    pub(super) async fn begun(&mut self, id: PromptId) {
+        let Some(Live { mut prompt, mut plan, shown, .. }) = self.live.get(&id).cloned() else { return };
         let store = move |rows: &mut Rows<'_>| {
-            let slip = match sign {
+            let slip = match plan.slip() {
                 Some(slip) => {
                     rows.revise(slip, &shown)?;
                     slip
@@ -130,11 +164,17 @@ impl Bridge {
             rows.update_prompt(&prompt)?;
             Ok((prompt, plan))
         };
-        let (prompt, plan) = self.shared.journal.transact(store).await?;
-        if let Some(live) = self.live.get_mut(&id) {
-            (live.prompt, live.plan) = (prompt, plan);
+        match self.shared.journal.transact(store).await {
+            Ok(stored) => {
+                if let Some(live) = self.live.get_mut(&id) {
+                    (live.prompt, live.plan) = stored;
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "a run that has begun could not be stored; trying again");
+                self.later(RETRY, Event::Begun(id));
+            }
         }
-        Ok(())
     }
 
     pub(super) fn submit(
@@ -180,11 +220,7 @@ impl Bridge {
         };
         if let Err(error) = done {
             tracing::error!(%error, "news of a run could not be stored; trying again");
-            let events = self.events.clone();
-            tokio::spawn(async move {
-                sleep(RETRY).await;
-                let _ = events.send(Event::News(id, Box::new(news)));
-            });
+            self.later(RETRY, Event::News(id, Box::new(news)));
         }
     }
 
@@ -218,8 +254,7 @@ impl Bridge {
             let scope = plan::session_scope(&prompt);
             // What was asked before `/new` does not come back.
             if keeps_session && prompt.id > rows.sessions_since(scope)? {
-                let session = Preference::Session(token.engine.to_string());
-                rows.prefer(scope, &session, Some(&token.value))?;
+                keep_session(rows, scope, &token, context.as_ref())?;
             }
             Ok(())
         };

@@ -3,19 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use folkmoot_peers::backoff::Backoff;
-
 use super::{Answer, Call, context_here, later, said, zip};
-use crate::api::{ApiError, Document, MOST_UPLOAD};
+use crate::api::{Document, MOST_UPLOAD};
 use crate::bridge::{Bridge, Spot};
 use crate::files;
 use crate::journal::Scope;
+use crate::patience::{self, patiently};
 use crate::piece::{FileRef, Piece};
 use crate::shared::Shared;
 use crate::worktree::{self, Missing};
-
-/// How often a file is sent before that is given up.
-const ATTEMPTS: usize = 5;
 
 const USAGE: &str = "send a file with `/file put PATH [--force]`, or say `/file get PATH`";
 
@@ -84,27 +80,8 @@ async fn get(shared: &Arc<Shared>, place: Scope, spot: Spot, path: String) -> Re
     let (name, content) = read.map_err(|error| error.to_string())?.map_err(|error| format!("`{path}`: {error}"))?;
     let document =
         Document { chat: spot.chat, topic: spot.topic, reply_to: spot.reply_to, name: &name, content, caption: None };
-    let sent = patiently(|| shared.bot.send_document(document.clone())).await;
+    let sent = patiently(patience::MINUTES, patience::unless_done, || shared.bot.send_document(document.clone())).await;
     sent.map(drop).map_err(|error| format!("`{path}` could not be sent: {error}"))
-}
-
-/// Makes a call that the outbox does not make: a few times, as slowly as the server asks. What may have had its effect is
-/// not done twice.
-async fn patiently<T, F>(mut call: impl FnMut() -> F) -> Result<T, ApiError>
-where
-    F: Future<Output = Result<T, ApiError>>,
-{
-    let mut backoff = Backoff::for_reconnecting();
-    for _ in 1..ATTEMPTS {
-        match call().await {
-            Err(ApiError::RateLimited { retry_after }) => tokio::time::sleep(retry_after).await,
-            Err(ApiError::Unreachable { perhaps_done: false, .. }) => {
-                tokio::time::sleep(backoff.next(rand::random())).await;
-            }
-            answer => return answer,
-        }
-    }
-    call().await
 }
 
 /// The file, or the folder packed into one.
@@ -119,43 +96,4 @@ fn content(project: &Path, target: &Path) -> std::io::Result<(String, Vec<u8>)> 
         return Err(too_large());
     }
     Ok((name, std::fs::read(target)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use tokio::time::Instant;
-
-    use super::*;
-
-    /// The answers in turn, and how often and how long it took.
-    async fn tried(mut answers: Vec<Result<(), ApiError>>) -> (Result<(), ApiError>, usize, Duration) {
-        let (began, all) = (Instant::now(), answers.len());
-        let answer = patiently(|| std::future::ready(answers.remove(0))).await;
-        (answer, all - answers.len(), began.elapsed())
-    }
-
-    fn unreachable(perhaps_done: bool) -> ApiError {
-        ApiError::Unreachable { cause: "502".into(), perhaps_done }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_file_is_sent_again_after_a_429_and_a_502() {
-        let wait = Err(ApiError::RateLimited { retry_after: Duration::from_secs(40) });
-        let (answer, times, took) = tried(vec![wait, Err(unreachable(false)), Ok(())]).await;
-        assert_eq!((answer, times), (Ok(()), 3));
-        assert!(took >= Duration::from_secs(40), "as long as the server asked: {took:?}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_may_have_arrived_is_not_sent_twice_and_a_refusal_is_final() {
-        let refused = ApiError::Rejected { code: 400, description: "no".into(), moved_to: None };
-        for error in [unreachable(true), refused] {
-            let (answer, times, _) = tried(vec![Err(error.clone()), Ok(())]).await;
-            assert_eq!((answer, times), (Err(error), 1));
-        }
-        let (answer, times, _) = tried(vec![Err(unreachable(false)); 9]).await;
-        assert_eq!((answer, times), (Err(unreachable(false)), ATTEMPTS), "it comes to an end");
-    }
 }

@@ -101,6 +101,13 @@ impl Rows<'_> {
         Ok(self.cards("id = ?1", [id.0])?.pop())
     }
 
+    /// The card of that number, if it was put up in this chat.
+    pub fn card_in(&self, chat: ChatId, id: CardId) -> Result<Option<Card>, JournalError> {
+        let Some(card) = self.card(id)? else { return Ok(None) };
+        let slip = card.slip.map(|slip| self.slip(slip)).transpose()?.flatten();
+        Ok(slip.filter(|slip| slip.chat == chat).map(|_| card))
+    }
+
     /// The card that a message shows, or a page of it.
     pub fn card_of(&self, slip: SlipId) -> Result<Option<Card>, JournalError> {
         Ok(self.cards("slip = ?1 OR ?1 BETWEEN first_slip AND slip", [slip.0])?.pop())

@@ -1,9 +1,11 @@
 //! Preferences and thread sessions of a chat, a topic, or one sender in a chat.
 
+use folkmoot_engines::event::EngineId;
 use rusqlite::params;
 
 use super::{JournalError, PromptId, Rows};
 use crate::api::{ChatId, TopicId, UserId};
+use crate::context::Context;
 
 /// What a preference holds for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,8 +49,8 @@ pub enum Preference {
     Context,
     /// The name that a topic was given.
     Title,
-    /// The resume value of an engine's thread that goes on here.
-    Session(String),
+    /// The resume value of an engine's thread that goes on here; where a project and branch are named, of the one there.
+    Session { engine: String, place: Option<String> },
     /// The last prompt before `/new`, whose thread does not go on here.
     Since,
 }
@@ -56,6 +58,10 @@ pub enum Preference {
 const SESSION: &str = "session:";
 
 impl Preference {
+    pub fn session(engine: &EngineId, context: Option<&Context>) -> Self {
+        Self::Session { engine: engine.to_string(), place: context.map(Context::name) }
+    }
+
     fn name(&self) -> String {
         match self {
             Self::Engine => "engine".into(),
@@ -64,7 +70,8 @@ impl Preference {
             Self::Trigger => "trigger".into(),
             Self::Context => "context".into(),
             Self::Title => "title".into(),
-            Self::Session(engine) => format!("{SESSION}{engine}"),
+            Self::Session { engine, place: None } => format!("{SESSION}{engine}"),
+            Self::Session { engine, place: Some(place) } => format!("{SESSION}{engine}:{place}"),
             Self::Since => "since".into(),
         }
     }

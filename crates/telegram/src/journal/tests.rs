@@ -193,8 +193,8 @@ async fn forgetting_sessions_leaves_the_preferences() {
     let (_folder, journal, _orders) = open();
     let scope = Scope::chat(CHAT);
     let forgotten = journal.transact(move |rows| {
-        rows.prefer(scope, &Preference::Session("codex".into()), Some("abc"))?;
-        rows.prefer(scope, &Preference::Session("pi".into()), Some("def"))?;
+        rows.prefer(scope, &Preference::session(&"codex".into(), None), Some("abc"))?;
+        rows.prefer(scope, &Preference::session(&"pi".into(), None), Some("def"))?;
         rows.prefer(scope, &Preference::Model("codex".into()), Some("o9"))?;
         rows.forget_sessions(scope)
     });

@@ -82,6 +82,14 @@ async fn chat_check(bot: &Bot, me: &Me, id: ChatId, permission: &Permission) -> 
     }
     let admin = bot.get_chat_member(id, me.id).await;
     match admin {
+        Ok(member) if !member.is_there() => {
+            let remedy = "add the bot to the group again, or correct the id";
+            Finding::fail(TELEGRAM, format!("the bot is not in the group {id} ({name})"), remedy)
+        }
+        Ok(member) if !member.may_write() => {
+            let remedy = "let it send messages, in the permissions of the group, or make it an admin";
+            Finding::fail(TELEGRAM, format!("the bot may not write in the group {id} ({name})"), remedy)
+        }
         Ok(member) if chat.is_forum && !(member.is_admin() && member.can_manage_topics) => {
             let remedy = "make the bot an admin who may manage topics, for /topic";
             Finding::warn(TELEGRAM, format!("the bot cannot make topics in {id} ({name})"), remedy)

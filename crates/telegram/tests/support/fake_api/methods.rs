@@ -154,9 +154,11 @@ impl World {
         let user = body["user_id"].as_i64().unwrap_or(0);
         let status = self.chat(chat).members.get(&user).copied().unwrap_or("member");
         let admin = matches!(status, "creator" | "administrator");
-        Ok(
-            json!({ "status": status, "user": { "id": user }, "can_manage_topics": admin, "can_delete_messages": admin }),
-        )
+        let mut member = json!({ "status": status, "user": { "id": user }, "can_manage_topics": admin, "can_delete_messages": admin });
+        if status == "restricted" {
+            (member["is_member"], member["can_send_messages"]) = (json!(true), json!(false));
+        }
+        Ok(member)
     }
 
     fn create_forum_topic(&mut self, body: &Value) -> Outcome {
