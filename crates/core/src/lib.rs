@@ -22,6 +22,7 @@ pub mod pools;
 pub mod rank;
 pub mod record;
 pub mod refusal;
+pub mod repeat;
 pub mod route;
 pub mod run;
 pub mod state;

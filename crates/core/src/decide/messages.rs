@@ -15,6 +15,7 @@ use crate::lookup::LookupExt;
 use crate::model::*;
 use crate::record::{Change, ChangeKind, Filter, Record};
 use crate::refusal::{self, Refusal};
+use crate::repeat;
 use crate::state::Room;
 use crate::{Actor, access};
 
@@ -40,7 +41,7 @@ pub(super) enum Voice {
 
 /// Puts a permitted message into the room.
 pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: Send, voice: Voice) -> Outcome {
-    let key = send.key.as_deref().map(|key| repeat_key(key, &send));
+    let key = send.key.as_deref().map(|key| repeat::key(key, send.channel, send.thread, send.file, &send.content));
     if let Some(key) = &key
         && let Some(known) = context.history.message_by_key(actor.member, key)?
     {
@@ -103,19 +104,6 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
 
 fn answered(context: &Context<'_>, delivery: &Delivery, reply: MessageId) -> Event {
     deliveries::told(deliveries::end(context, delivery, DeliveryState::Answered, None, Some(reply)))
-}
-
-/// What a send and its repeats have in common: the client's key, the place and the words. A client that gives every message
-/// the same key must not lose any, and what became of the first message since must not make a repeat a new one.
-fn repeat_key(key: &str, send: &Send) -> String {
-    // FNV-1a: quick, and the same for ever. Whoever makes two of them meet only loses a message of their own.
-    const START: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(PRIME);
-    let thread = send.thread.map_or(0, |thread| thread.0).to_be_bytes();
-    let file = send.file.map_or(0, |file| file.0).to_be_bytes();
-    let parts = [&send.channel.0.to_be_bytes()[..], &thread, &file, send.content.as_bytes()];
-    format!("{key}{KEY_END}{:016x}", parts.into_iter().flatten().fold(START, hash))
 }
 
 pub(super) fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {

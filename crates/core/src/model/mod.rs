@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::Millis;
 use crate::ids::*;
+use crate::repeat;
 
 /// The front end a message came in through. Every door leads to the same channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -264,21 +265,18 @@ pub struct Message {
     pub reply_count: u32,
     pub reactions: Vec<Reaction>,
     pub deleted: bool,
-    /// What a repeat of the same send has in common with it (the client's key, and a hash of where and what): such a repeat
-    /// returns this message.
+    /// What a repeat of the same send has in common with it ([`repeat::key`]): such a repeat returns this message.
     pub key: Option<String>,
     /// The message this one came from in the end, and how many agents' messages lie between; none is itself.
     pub root: Option<MessageId>,
     pub depth: u32,
 }
 
-/// Between the client's key and the hash in [`Message::key`].
-pub const KEY_END: char = '#';
-
 impl Message {
-    /// The idempotency key as the sender gave it.
-    pub fn client_key(&self) -> Option<&str> {
-        self.key.as_deref()?.rsplit_once(KEY_END).map(|(key, _)| key)
+    /// Whether it was sent with this idempotency key, and says what it said then.
+    pub fn was_sent_with(&self, client_key: &str) -> bool {
+        let key = || repeat::key(client_key, self.channel, self.thread, self.file, &self.content);
+        self.key.as_deref().is_some_and(|known| known == key())
     }
 
     /// A text that nobody has sent, to find out what it would do.

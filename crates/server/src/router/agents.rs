@@ -13,9 +13,6 @@ use folkmoot_core::{Actor, Command, Refusal, Reply};
 use super::{channels, follow, route_of};
 use crate::app::App;
 
-/// Under this key the speaker's message is stored: a second hand-over changes nothing.
-const KEY_PREFIX: &str = "route:";
-
 /// Sends the sentence to the agent in the speaker's name.
 pub fn hand_over(app: &App, route: &Arc<Route>, agent: MemberId) {
     let (app, route) = (app.clone(), Arc::clone(route));
@@ -27,13 +24,18 @@ pub fn hand_over(app: &App, route: &Arc<Route>, agent: MemberId) {
     });
 }
 
+/// The idempotency key of the message that hands a sentence over.
+fn client_key(route: RouteId) -> String {
+    format!("route:{route}")
+}
+
 async fn send(app: &App, route: &Route, agent: MemberId) -> Result<(), Refusal> {
     let speaker = Actor::new(route.speaker, Door::SmartHole);
     let open = Command::OpenDirect { workspace: route.workspace, members: vec![route.speaker, agent] };
     let Reply::Channel { channel, .. } = app.execute(speaker, open).await? else {
         return Err(Refusal::unavailable("the hub gave an answer of another kind"));
     };
-    let key = Some(format!("{KEY_PREFIX}{}", route.id));
+    let key = Some(client_key(route.id));
     let send = Send { channel: channel.id, content: route.text.clone(), key, ..Send::default() };
     app.execute(speaker, Command::Send(send)).await.map(drop)
 }
@@ -89,8 +91,10 @@ pub async fn acked(app: &App, notification: Notification) {
     let Some(message) = notification.message else { return };
     let message = app.read(move |reader| reader.message(message)).await;
     let Ok(Some(message)) = message else { return };
-    if let Some(id) = message.client_key().and_then(|key| key.strip_prefix(KEY_PREFIX)) {
-        take(app, notification.member, RouteId::parse(id)).await;
+    let agent = notification.member;
+    let awaited = app.router().book.lock().awaited_from(agent);
+    if let Some(id) = awaited.into_iter().find(|id| message.was_sent_with(&client_key(*id))) {
+        take(app, agent, id).await;
     }
 }
 
