@@ -197,6 +197,12 @@ impl App {
         self.ask(nobody, Work::CatchUp).await.map(|_| ())
     }
 
+    /// Whether the hub can take messages.
+    pub async fn can_store(&self) -> Result<(), Refusal> {
+        let nobody = Actor::nobody(folkmoot_core::model::Door::Rest);
+        self.ask(nobody, Work::CanStore).await.map(|_| ())
+    }
+
     /// Queued now, behind everything that was queued before; the answer may be waited for or not.
     pub fn begin(&self, actor: Actor, command: Command) -> impl Future<Output = Answer> + Send + use<> {
         self.queue(actor, Work::Decide(Box::new(command)))

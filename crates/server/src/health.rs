@@ -20,7 +20,7 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Ready means: the store answers and the main listener is open. Doors say for themselves how they are.
+/// Ready means: the store answers, takes what is said, and the main listener is open. Doors say for themselves how they are.
 async fn ready(State(app): State<App>) -> impl IntoResponse {
     let status = |door: &dyn Protocol| if app.door_is_open(door) { "open" } else { "off" };
     let shown = |door: &&dyn Protocol| json!({ "door": door.door(), "path": door.path(), "status": status(*door) });
@@ -28,8 +28,13 @@ async fn ready(State(app): State<App>) -> impl IntoResponse {
     // The dialects of one door share its path.
     doors.dedup();
     doors.push(smarthole(&app));
-    match app.read(|reader| reader.message(folkmoot_core::ids::MessageId::NONE)).await {
-        Ok(_) => {
+    let read = app.read(|reader| reader.message(folkmoot_core::ids::MessageId::NONE)).await;
+    let stores = match read {
+        Ok(_) => app.can_store().await,
+        Err(refusal) => Err(refusal),
+    };
+    match stores {
+        Ok(()) => {
             (StatusCode::OK, Json(json!({ "status": "ready", "version": env!("CARGO_PKG_VERSION"), "doors": doors })))
         }
         Err(refusal) => {

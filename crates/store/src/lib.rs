@@ -54,6 +54,9 @@ pub trait Store: Send {
     /// Does some of the work that was put off while messages were coming in (search index, rows of removed channels);
     /// true when more is left. It goes much faster in large portions: better now and then than after each message.
     fn catch_up(&mut self, at_most: usize) -> Result<bool, StoreError>;
+
+    /// Commits something that changes nothing, to find out whether there is room again.
+    fn try_writing(&mut self) -> Result<(), StoreError>;
 }
 
 /// Events appended here become durable together at [`Transaction::commit`]; dropping it undoes them.

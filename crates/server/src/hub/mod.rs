@@ -52,6 +52,8 @@ pub enum Work {
     LetTimePass,
     /// Takes everything said so far into the search index, then answers.
     CatchUp,
+    /// Answers whether anything can be stored; after a failure, by trying.
+    CanStore,
     /// Says goodbye to every connection and ends the thread.
     Stop,
 }

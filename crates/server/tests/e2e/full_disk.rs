@@ -6,7 +6,7 @@
 use rustix::process::{Resource, Rlimit, prlimit};
 use serde_json::json;
 
-use crate::support::{Hub, Setup, register};
+use crate::support::{Hub, Setup, column, register, text};
 
 fn limit_files(hub: &Hub, bytes: Option<u64>) {
     let limit = Rlimit { current: bytes, maximum: None };
@@ -43,6 +43,35 @@ async fn a_full_disk_refuses_writes_keeps_reading_and_recovers() {
     alice.post(&general, "after that").await;
     let texts = alice.texts(&general).await;
     assert_eq!(texts, ["before", "after", "after that"]);
+}
+
+#[tokio::test]
+async fn on_a_full_disk_the_hub_is_not_ready_until_there_is_room_and_searches_on() {
+    let hub = hub().await;
+    let alice = register(&hub, "alice").await;
+    let general = alice.add_channel("general", &[]).await;
+    alice.post(&general, "plan before").await;
+    let search = "/v1/search?q=plan";
+    assert_eq!(column(&alice.rest.get(search).await.ok(), "content"), ["plan before"]);
+    alice.post(&general, "plan unindexed").await;
+    let ready = alice.rest.anonymous();
+    ready.get("/readyz").await.ok();
+
+    limit_files(&hub, Some(4096));
+    let path = format!("/v1/channels/{general}/messages");
+    alice.rest.post(&path, json!({ "content": "plan lost" })).await.refused_as(&[503]);
+    for _ in 0..2 {
+        let answer = ready.get("/readyz").await.with_status(503);
+        assert!(text(&answer, "error").contains("nothing was changed"), "{answer}");
+    }
+    let found = alice.rest.get(search).await.ok();
+    assert!(column(&found, "content").contains(&"plan before"), "{found}");
+
+    limit_files(&hub, None);
+    assert_eq!(ready.get("/readyz").await.ok()["status"], "ready", "nobody had to write first");
+    alice.post(&general, "plan after").await;
+    let found = alice.rest.get(search).await.ok();
+    assert_eq!(column(&found, "content"), ["plan after", "plan unindexed", "plan before"]);
 }
 
 #[tokio::test]

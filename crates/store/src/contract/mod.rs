@@ -31,6 +31,7 @@ macro_rules! contract {
             transactions {
                 what_was_committed_is_there_after_opening_again
                 what_was_not_committed_is_gone
+                an_attempt_to_write_changes_nothing
                 lookups_in_a_transaction_see_what_was_appended_before
                 readers_see_a_transaction_when_it_is_committed_and_not_before
                 a_message_is_stored_once

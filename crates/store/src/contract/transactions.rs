@@ -48,6 +48,19 @@ pub fn what_was_not_committed_is_gone(new_place: NewPlace) {
     store_all(store.as_mut(), &[sent(&message), Event::Saved(task.into())]);
 }
 
+pub fn an_attempt_to_write_changes_nothing(new_place: NewPlace) {
+    let (place, mut hub) = (new_place(), Hub::new());
+    let message = hub.message(GENERAL, "Hear, hear");
+    let mut store = place.open();
+    store_all(store.as_mut(), &[sent(&message)]);
+    store.try_writing().expect("room");
+    drop(store);
+    let store = place.open();
+    let reader = store.reader().expect("a reader");
+    assert_eq!(reader.message(message.id), Ok(Some(message)));
+    assert_eq!(reader.message_count(), Ok(1));
+}
+
 pub fn lookups_in_a_transaction_see_what_was_appended_before(new_place: NewPlace) {
     let (place, mut hub) = (new_place(), Hub::new());
     let mut store = place.open();

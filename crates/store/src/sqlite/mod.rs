@@ -186,6 +186,12 @@ impl Store for Sqlite {
         writing.commit()?;
         Ok(more)
     }
+
+    fn try_writing(&mut self) -> Result<(), StoreError> {
+        // The version that it has is written to the log once more, with a page, as every change is.
+        let version = schema::version(&self.connection)?;
+        Ok(self.connection.pragma_update(None, "user_version", version)?)
+    }
 }
 
 impl Sqlite {

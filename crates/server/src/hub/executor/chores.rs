@@ -69,6 +69,20 @@ impl Executor {
         if let Some(rows) = self.rows_to_catch_up() {
             self.catch_up_a_little(rows);
         }
+        if !self.doubters.is_empty() {
+            self.answer_doubters();
+        }
+    }
+
+    /// After a failure only another attempt tells whether there is room again.
+    fn answer_doubters(&mut self) {
+        let attempt = if self.store_failed { self.store.try_writing() } else { Ok(()) };
+        self.store_failed = attempt.is_err();
+        let answer = attempt.map(|()| Reply::Done).map_err(|error| storage_refusal(&error));
+        let state = Arc::clone(&self.state);
+        for doubter in std::mem::take(&mut self.doubters) {
+            self.respond(doubter, &answer, &state.read());
+        }
     }
 
     fn has_streams(&self) -> bool {
@@ -108,6 +122,7 @@ impl Executor {
             Ok(false) => Ok(Reply::Done),
             Err(error) => {
                 tracing::warn!(%error, "the search index is behind");
+                self.store_failed = true;
                 Err(storage_refusal(&error))
             }
         };
@@ -132,6 +147,7 @@ impl Executor {
         });
         if let Err(error) = stored {
             tracing::warn!(%error, "read positions were not stored");
+            self.store_failed = true;
         }
     }
 }

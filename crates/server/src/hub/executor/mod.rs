@@ -47,6 +47,9 @@ pub struct Executor {
     slept: Duration,
     /// Who waits for the search index to be current.
     searchers: Vec<Respond>,
+    /// Who wants to know whether anything can be stored, and whether the last attempt failed.
+    doubters: Vec<Respond>,
+    store_failed: bool,
     watchers: Vec<Watcher>,
     stopping: bool,
 }
@@ -87,6 +90,8 @@ impl Executor {
             piece_took: Duration::ZERO,
             slept: Duration::ZERO,
             searchers: Vec::new(),
+            doubters: Vec::new(),
+            store_failed: false,
             watchers: Vec::new(),
             stopping: false,
         }
@@ -149,6 +154,7 @@ impl Executor {
                 for job in jobs {
                     match job.work {
                         Work::CatchUp => self.searchers.push(job.respond),
+                        Work::CanStore => self.doubters.push(job.respond),
                         Work::Stop => {
                             self.stopping = true;
                             decided.extend(batch.end_streams(|_, _| true));
@@ -169,7 +175,10 @@ impl Executor {
                 let (broken, writes) = (batch.broken, batch.writes);
                 match broken {
                     Some(error) => Err(error),
-                    None if writes => commit(transaction, &self.metrics),
+                    None if writes => {
+                        self.store_failed = false;
+                        commit(transaction, &self.metrics)
+                    }
                     None => Ok(()),
                 }
             }
@@ -187,6 +196,7 @@ impl Executor {
     /// Nothing of the batch was stored: whoever wanted to store something is refused, and the state goes back.
     fn undo(&mut self, decided: &mut [Decided], error: &StoreError) {
         self.metrics.storage_failures.inc();
+        self.store_failed = true;
         self.time_failed_at = Some(Instant::now());
         tracing::error!(%error, "could not store a batch; its commands are refused");
         match self.store.directory() {
@@ -395,7 +405,9 @@ impl Batch<'_, '_> {
                 let actor = Actor { connection: None, ..actor };
                 return Some(Decided { actor, respond, attach: None, outcome });
             }
-            Work::CatchUp | Work::EndStreams | Work::LetTimePass | Work::Stop | Work::Watch(_) => return None,
+            Work::CatchUp | Work::CanStore | Work::EndStreams | Work::LetTimePass | Work::Stop | Work::Watch(_) => {
+                return None;
+            }
         };
         Some(self.decided(actor, command, respond, attach))
     }
