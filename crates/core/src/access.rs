@@ -170,6 +170,25 @@ pub fn may_see_within(state: &State, member: &Member, workspace: WorkspaceId, ch
         }
 }
 
+/// Whether its member may still be told of it: what a channel said is not shown to somebody who can no longer read it.
+pub fn may_see_notification(state: &State, notification: &Notification) -> bool {
+    let Some(channel) = notification.channel else { return true };
+    let member = state.member(notification.member);
+    member.is_some_and(|member| may_see_within(state, member, member.workspace, Some(channel)))
+}
+
+/// A notification as it is to be shown now, given the message that it is about: what that says now, nothing once it was
+/// deleted. None when it is not to be shown.
+pub fn notification_now(state: &State, notification: Notification, message: Option<&Message>) -> Option<Notification> {
+    if !may_see_notification(state, &notification) {
+        return None;
+    }
+    match message.filter(|_| notification.is_quote()) {
+        Some(message) => Some(Notification { body: message.excerpt(), ..notification }),
+        None => Some(notification),
+    }
+}
+
 pub fn may_see_message(state: &State, actor: Actor, message: &Message) -> bool {
     room_to_read(state, actor, message.channel).is_ok()
 }

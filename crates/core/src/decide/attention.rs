@@ -18,8 +18,6 @@ use crate::refusal::{self, Refusal};
 use crate::state::{Room, State};
 use crate::{Actor, access};
 
-const BODY_CHARS: usize = 200;
-
 /// Adds what a new message means for those it wants.
 pub fn draw(
     context: &mut Context<'_>,
@@ -173,7 +171,7 @@ pub fn message_notification(
         WakeReason::ThreadReply => format!("{sender} replied in your thread"),
         _ => format!("New message from {sender}"),
     };
-    let body = message.content.chars().take(BODY_CHARS).collect();
+    let body = message.excerpt();
     Notification {
         channel: Some(message.channel),
         message: Some(message.id),

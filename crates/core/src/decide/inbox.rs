@@ -45,5 +45,8 @@ fn save_all(notifications: Vec<Notification>, change: impl Fn(Notification) -> N
 fn own(context: &Context<'_>, actor: Actor, id: NotificationId) -> Result<Notification, Refusal> {
     let member = access::member(context.state, actor)?.id;
     let mine = |notification: &Notification| notification.member == member;
-    context.history.get::<Notification>(id)?.filter(mine).ok_or(refusal::NOTIFICATION_NOT_FOUND)
+    let found = context.history.get::<Notification>(id)?.filter(mine).ok_or(refusal::NOTIFICATION_NOT_FOUND)?;
+    let message = found.message.map(|message| context.history.message(message)).transpose()?.flatten();
+    let now = access::notification_now(context.state, found.clone(), message.as_ref());
+    Ok(now.unwrap_or(Notification { body: String::new(), ..found }))
 }

@@ -272,11 +272,18 @@ pub struct Message {
     pub depth: u32,
 }
 
+const EXCERPT_CHARS: usize = 200;
+
 impl Message {
     /// Whether it was sent with this idempotency key, and says what it said then.
     pub fn was_sent_with(&self, client_key: &str) -> bool {
         let key = || repeat::key(client_key, self.channel, self.thread, self.file, &self.content);
         self.key.as_deref().is_some_and(|known| known == key())
+    }
+
+    /// The beginning of its text, as notifications show it.
+    pub fn excerpt(&self) -> String {
+        self.content.chars().take(EXCERPT_CHARS).collect()
     }
 
     /// A text that nobody has sent, to find out what it would do.
@@ -413,4 +420,11 @@ pub struct Notification {
     pub acked_at: Option<Millis>,
     pub expires_at: Option<Millis>,
     pub created_at: Millis,
+}
+
+impl Notification {
+    /// Whether its body is what its message says.
+    pub fn is_quote(&self) -> bool {
+        matches!(self.kind.as_str(), "mention" | "dm" | "thread_reply")
+    }
 }

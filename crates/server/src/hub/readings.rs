@@ -7,7 +7,7 @@ use folkmoot_core::ids::{ChannelId, IdSource};
 use folkmoot_core::lookup::{Found, LookupExt};
 use folkmoot_core::model::{Message, Notification};
 use folkmoot_core::record::{Filter, NEW, SEEN};
-use folkmoot_core::{Actor, Millis, Refusal, access};
+use folkmoot_core::{Actor, Kind, Millis, Refusal, State, access};
 use folkmoot_doors::look::{History, Look, Seen, Sight};
 use folkmoot_doors::{Poll, Replayed, Ticket, View};
 use folkmoot_store::{Page, Reader, Replay};
@@ -18,6 +18,10 @@ use crate::ws::frame;
 
 /// A client that missed more than this loads the channel anew.
 const MAX_REPLAY: usize = 1000;
+/// How many notifications are read at a time, at least, and how often, before a list ends without being full.
+const NOTIFICATION_PAGE: usize = 50;
+const MAX_NOTIFICATION_PAGES: usize = 50;
+const MAX_COUNTED: usize = 1000;
 
 /// Answers `inbox.poll`: what the agent has not yet taken up, newest first.
 pub async fn poll(app: &App, connection: &Arc<Connection>, actor: Actor, poll: Poll, ticket: &Ticket) {
@@ -35,11 +39,56 @@ pub async fn inbox(app: &App, actor: Actor, poll: Poll) -> Result<Vec<Notificati
         let actor = actor.resolve(state)?;
         access::agent(state, actor).map(|agent| agent.id)
     })?;
-    let mut filter =
-        Filter::owner(agent).states(if poll.unread_only { &[NEW] } else { &[NEW, SEEN] }).limit(poll.limit);
+    let mut filter = Filter::owner(agent).states(if poll.unread_only { &[NEW] } else { &[NEW, SEEN] });
     filter.name = poll.source_type;
-    let items = app.read(move |reader| reader.list::<Notification>(&filter)).await?;
+    let items = notifications(app, filter, poll.limit).await?;
     Ok(items.into_iter().filter(|item| poll.since.is_none_or(|since| item.created_at > since)).collect())
+}
+
+/// Stored notifications as they are now, newest first: with what their messages say now, and without those of channels
+/// that their member may no longer read.
+pub async fn notifications(app: &App, filter: Filter, limit: usize) -> Result<Vec<Notification>, Refusal> {
+    let page_length = limit.max(NOTIFICATION_PAGE);
+    let mut filter = filter.limit(page_length);
+    let mut found = Vec::new();
+    for _ in 0..MAX_NOTIFICATION_PAGES {
+        let asked = filter.clone();
+        let page = app.read(move |reader| with_messages(reader, &asked)).await?;
+        let is_last = page.len() < page_length;
+        filter.before = page.last().map(|(notification, _)| notification.id.0);
+        app.with_state(|state| {
+            let now =
+                |(stored, message): (_, Option<Message>)| access::notification_now(state, stored, message.as_ref());
+            found.extend(page.into_iter().filter_map(now));
+        });
+        if is_last || found.len() >= limit {
+            break;
+        }
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// Those that match, each with the message that it is about.
+fn with_messages(reader: &dyn Reader, filter: &Filter) -> Found<Vec<(Notification, Option<Message>)>> {
+    let stored = reader.list::<Notification>(filter)?;
+    let with_message = |notification: Notification| {
+        let message = notification.message.map(|message| reader.message(message)).transpose()?.flatten();
+        Ok((notification, message))
+    };
+    stored.into_iter().map(with_message).collect()
+}
+
+/// How many match and would be shown; of very many only the newest are looked at.
+pub async fn count_notifications(app: &App, filter: Filter) -> Result<u64, Refusal> {
+    let (count, newest) = app
+        .read(move |reader| {
+            let count = reader.count(Kind::Notification, &filter)?;
+            Ok((count, reader.list::<Notification>(&filter.limit(MAX_COUNTED))?))
+        })
+        .await?;
+    let hidden = |state: &State| newest.iter().filter(|stored| !access::may_see_notification(state, stored)).count();
+    Ok(count.saturating_sub(app.with_state(hidden) as u64))
 }
 
 /// Answers a call that only looks: from memory at once, from the store when it has been read. Others do not wait for it.
@@ -179,7 +228,7 @@ fn seq_of(event: &Replayed<'_>) -> u64 {
     }
 }
 
-fn view<'a>(app: &App, state: &'a folkmoot_core::State) -> View<'a> {
+fn view<'a>(app: &App, state: &'a State) -> View<'a> {
     let now = app.now();
     View { state, now, nonce: IdSource::new(rand::random()).next(now) }
 }

@@ -1,9 +1,9 @@
 //! The inbox of an agent: what it has not yet taken up. Its own only.
 
+use folkmoot_core::Millis;
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::*;
 use folkmoot_core::record::{Filter, NEW, SEEN};
-use folkmoot_core::{Kind, Millis};
 use folkmoot_doors::Poll;
 use folkmoot_doors::lark::objects::NotificationObject;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub async fn list(caller: Caller, Path(agent): Path<MemberId>, Query(query): Que
 pub async fn count(caller: Caller, Path(agent): Path<MemberId>) -> Answer {
     look::own_agent(&caller, agent)?;
     let filter = Filter::owner(agent).states(&[NEW, SEEN]);
-    let count = caller.read(move |reader| reader.count(Kind::Notification, &filter)).await?;
+    let count = readings::count_notifications(&caller.app, filter).await?;
     reply::ok(&Count { count })
 }
 

@@ -1,10 +1,7 @@
 //! The caller's notifications.
 
-use folkmoot_core::Kind;
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::*;
-use folkmoot_core::lookup::LookupExt;
-use folkmoot_core::model::Notification;
 use folkmoot_core::record::{Filter, NEW};
 use folkmoot_doors::lark::objects::NotificationObject;
 use serde::Deserialize;
@@ -13,6 +10,7 @@ use utoipa::IntoParams;
 use super::extract::{Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer, Count};
 use super::unexpected;
+use crate::hub::readings;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -31,8 +29,8 @@ pub struct NotificationQuery {
 pub async fn list(caller: Caller, Query(query): Query<NotificationQuery>) -> Answer {
     let states: &[&str] = if query.unread == Some(true) { &[NEW] } else { &[] };
     let before = given(query.before, NotificationId::parse).map(|notification| notification.0);
-    let filter = Filter::owner(caller.id()).states(states).before(before).limit(bounded(query.limit, 50, 200));
-    let found = caller.read(move |reader| reader.list::<Notification>(&filter)).await?;
+    let filter = Filter::owner(caller.id()).states(states).before(before);
+    let found = readings::notifications(&caller.app, filter, bounded(query.limit, 50, 200)).await?;
     reply::ok(&found.iter().map(NotificationObject::from).collect::<Vec<_>>())
 }
 
@@ -40,7 +38,7 @@ pub async fn list(caller: Caller, Query(query): Query<NotificationQuery>) -> Ans
     summary = "How many notifications were not read.", responses((status = 200, body = Count)))]
 pub async fn unread_count(caller: Caller) -> Answer {
     let filter = Filter::owner(caller.id()).states(&[NEW]);
-    let count = caller.read(move |reader| reader.count(Kind::Notification, &filter)).await?;
+    let count = readings::count_notifications(&caller.app, filter).await?;
     reply::ok(&Count { count })
 }
 

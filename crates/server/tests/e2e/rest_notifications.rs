@@ -60,3 +60,29 @@ async fn nobody_reads_or_marks_anothers_notifications() {
     assert_eq!(alice.rest.get("/v1/notifications").await.ok(), json!([]));
     assert_eq!(unread_count(&bob).await, 1);
 }
+
+#[tokio::test]
+async fn a_notification_keeps_nothing_that_its_message_no_longer_says() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let codebot = alice.add_agent("codebot").await;
+    let closed = alice.add_private("closed", &[&bob, &codebot]).await;
+    let message = alice.post(&closed, "@bob @codebot the secret").await;
+    let path = format!("/v1/messages/{}", text(&message, "id"));
+    let inbox = format!("/v1/agents/{}/inbox", codebot.id);
+    alice.rest.patch(&path, json!({ "content": "@bob @codebot other words" })).await.ok();
+    for (member, list) in [(&bob, "/v1/notifications"), (&codebot, inbox.as_str())] {
+        assert_eq!(column(&member.rest.get(list).await.ok(), "body"), ["@bob @codebot other words"]);
+    }
+    alice.rest.delete(&path).await.ok();
+    for (member, list) in [(&bob, "/v1/notifications"), (&codebot, inbox.as_str())] {
+        assert_eq!(column(&member.rest.get(list).await.ok(), "body"), [""]);
+    }
+    for member in [&bob, &codebot] {
+        alice.rest.delete(&alice.path(&format!("channels/{closed}/members/{}", member.id))).await.ok();
+    }
+    for (member, list) in [(&bob, "/v1/notifications"), (&codebot, inbox.as_str())] {
+        assert_eq!(member.rest.get(list).await.ok(), json!([]));
+    }
+    assert_eq!(unread_count(&bob).await, 0);
+}

@@ -8,7 +8,7 @@ use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
 use crate::record::{ACKED, Filter, NEW, SEEN};
-use crate::refusal;
+use crate::{Lookup, access, refusal};
 
 struct Mail {
     world: World,
@@ -43,6 +43,40 @@ fn notifications_are_read_by_their_member_only() {
     assert!(matches!(decision.reply, Reply::Notification(notification) if notification.is_read));
     assert_eq!(decision.events[0].audience(&world.state), Audience::Member(bob));
     assert_eq!((count(&world, bob, &[NEW]), count(&world, bob, &[SEEN])), (0, 1));
+}
+
+/// A notification as its member would be shown it.
+fn shown(world: &World, id: NotificationId) -> Option<String> {
+    let stored = world.ledger.get::<Notification>(id).unwrap().unwrap();
+    let message = world.ledger.message(stored.message.unwrap()).unwrap();
+    access::notification_now(&world.state, stored, message.as_ref()).map(|notification| notification.body)
+}
+
+#[test]
+fn a_notification_says_what_its_message_says_now() {
+    let Mail { mut world, alice, bob, for_bob, .. } = mail();
+    let message = world.ledger.get::<Notification>(for_bob).unwrap().unwrap().message.unwrap();
+    let content = format!("@bob {}", "new ".repeat(100));
+    world.done(alice, Command::EditMessage { message, content: content.clone() });
+    assert_eq!(shown(&world, for_bob).as_deref(), Some(&content[..200]), "cut as it was at first");
+    world.done(alice, Command::DeleteMessage { message });
+    assert_eq!(shown(&world, for_bob).as_deref(), Some(""));
+    let read = world.done(bob, Command::MarkNotificationRead { notification: for_bob });
+    assert!(matches!(read.reply, Reply::Notification(notification) if notification.body.is_empty()));
+}
+
+#[test]
+fn a_notification_of_a_channel_that_is_closed_to_its_member_is_not_shown() {
+    let mut world = World::new();
+    let (alice, bob) = (world.alice, world.human("bob"));
+    let closed = world.private("closed", &[alice, bob]);
+    let decision = world.done(alice, say(closed, "@bob look"));
+    let id = notifications(&decision)[0].id;
+    assert_eq!(shown(&world, id).as_deref(), Some("@bob look"));
+    world.done(alice, Command::RemoveFromChannel { channel: closed, member: bob });
+    assert_eq!(shown(&world, id), None);
+    let read = world.done(bob, Command::MarkNotificationRead { notification: id });
+    assert!(matches!(read.reply, Reply::Notification(notification) if notification.body.is_empty()));
 }
 
 #[test]
