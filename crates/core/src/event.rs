@@ -89,6 +89,8 @@ pub enum Event {
     },
     CallSignal {
         to: MemberId,
+        /// One of the member's connections; otherwise all.
+        only: Option<ConnectionId>,
         signal: CallSignal,
     },
     /// The newest connection of an agent replaces the older one.
@@ -296,9 +298,8 @@ impl Event {
             Self::Streamed(stream) | Self::StreamEnded { stream, .. } => Audience::Channel(stream.channel),
             Self::Woken(wake) => wake.through.map_or(Audience::Member(wake.agent), Audience::Connection),
             Self::StopAsked { agent, through, .. } => through.map_or(Audience::Member(*agent), Audience::Connection),
-            Self::TaskAssigned { to, .. } | Self::CallSignal { to, .. } | Self::Handed { to, .. } => {
-                Audience::Member(*to)
-            }
+            Self::CallSignal { to, only, .. } => only.map_or(Audience::Member(*to), Audience::Connection),
+            Self::TaskAssigned { to, .. } | Self::Handed { to, .. } => Audience::Member(*to),
             Self::ConnectionReplaced(_)
             | Self::Connected { .. }
             | Self::Disconnected { .. }

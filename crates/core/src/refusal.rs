@@ -47,11 +47,16 @@ impl Code {
 pub struct Refusal {
     pub code: Code,
     pub text: Cow<'static, str>,
+    /// What people want to know beyond the sentence, which programs compare.
+    pub detail: Option<String>,
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        match &self.detail {
+            Some(detail) => write!(f, "{}: {detail}", self.text),
+            None => f.write_str(&self.text),
+        }
     }
 }
 
@@ -59,19 +64,28 @@ impl std::error::Error for Refusal {}
 
 impl Refusal {
     pub const fn new(code: Code, text: &'static str) -> Self {
-        Self { code, text: Cow::Borrowed(text) }
+        Self { code, text: Cow::Borrowed(text), detail: None }
+    }
+
+    pub fn with_text(code: Code, text: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, text: text.into(), detail: None }
+    }
+
+    #[must_use]
+    pub fn detail(self, detail: String) -> Self {
+        Self { detail: Some(detail), ..self }
     }
 
     pub fn bad_request(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { code: Code::BadRequest, text: text.into() }
+        Self::with_text(Code::BadRequest, text)
     }
 
     pub fn conflict(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { code: Code::Conflict, text: text.into() }
+        Self::with_text(Code::Conflict, text)
     }
 
     pub fn unavailable(text: impl Into<Cow<'static, str>>) -> Self {
-        Self { code: Code::Unavailable, text: text.into() }
+        Self::with_text(Code::Unavailable, text)
     }
 }
 
@@ -144,6 +158,7 @@ catalogue! {
     NOT_THE_CALLEE Forbidden "not the callee";
     NOT_A_PARTICIPANT Forbidden "not a participant";
     CALL_OVER Conflict "call is over";
+    CALL_ANSWERED Conflict "call was answered already";
     WEBHOOK_NOT_FOUND NotFound "webhook not found";
     ITEM_NOT_FOUND NotFound "item not found";
     MEMORY_NOT_FOUND NotFound "memory not found";

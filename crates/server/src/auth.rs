@@ -142,7 +142,7 @@ impl Auth {
         }
         let member = state
             .member(MemberId::parse(&claims.member_id))
-            .ok_or(Refusal { code: Code::InvalidToken, text: refusal::MEMBER_GONE.text })?;
+            .ok_or(Refusal { code: Code::InvalidToken, ..refusal::MEMBER_GONE })?;
         if claims.iat_ms.unwrap_or(claims.iat * 1000) < member.secrets.valid_after {
             return Err(INVALID_TOKEN);
         }

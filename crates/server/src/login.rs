@@ -22,10 +22,10 @@ pub enum Denied {
 impl From<Denied> for Refusal {
     fn from(denied: Denied) -> Self {
         match denied {
-            Denied::TooOften(wait) => Self {
-                code: Code::RateLimited,
-                text: format!("too many failed logins; try again in {} s", wait.whole_seconds()).into(),
-            },
+            Denied::TooOften(wait) => {
+                let text = format!("too many failed logins; try again in {} s", wait.whole_seconds());
+                Self::with_text(Code::RateLimited, text)
+            }
             Denied::Wrong => refusal::INVALID_CREDENTIALS,
         }
     }

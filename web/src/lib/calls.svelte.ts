@@ -39,10 +39,16 @@ class Calls {
       hub.on('call.offer', (data) => this.onOffer(data)),
       hub.on('call.answer', (data) => void this.onAnswer(data).catch(complain)),
       hub.on('call.ice', (data) => void this.onCandidate(data)),
-      hub.on('call.end', (data) => this.isMine(data) && this.finish(said(String(data.reason ?? '')))),
+      hub.on('call.end', (data) => this.isMine(data) && this.onEnd(String(data.reason ?? ''))),
     ];
     if (this.tabs) this.tabs.onmessage = (event) => this.current?.phase === 'ringing' && event.data === this.current.id && this.finish('');
     return () => stops.forEach((stop) => stop());
+  }
+
+  /** `answered` stops the ringing where the call was not taken; where it was, it goes on. */
+  private onEnd(reason: string): void {
+    if (reason !== 'answered') this.finish(said(reason));
+    else if (this.current?.phase === 'ringing') this.finish('');
   }
 
   async call(peer: string, kind: CallKind): Promise<void> {

@@ -149,10 +149,10 @@ pub fn decide(
 
 fn already_decided(state: &State, approval: &Approval) -> Refusal {
     let verdict = if approval.status == ApprovalStatus::Approved { "approved" } else { "denied" };
-    match approval.reviewer {
-        Some(reviewer) => Refusal::bad_request(format!("already reviewed: {verdict} by {}", state.name_of(reviewer))),
-        None => Refusal::bad_request(format!("already reviewed: {verdict}, nobody decided in time")),
-    }
+    refusal::ALREADY_REVIEWED.detail(match approval.reviewer {
+        Some(reviewer) => format!("{verdict} by {}", state.name_of(reviewer)),
+        None => format!("{verdict}, nobody decided in time"),
+    })
 }
 
 /// Before it acts on a decision the agent takes it up; a second time is refused, so that one yes is one action.
@@ -251,8 +251,7 @@ pub fn decide_review(
     if review.decided_at.is_some() {
         return Err(refusal::ALREADY_REVIEWED);
     }
-    let review =
-        Review { status: short_text(&status, "status", 64)?, comment, decided_at: Some(context.now), ..review };
+    let review = Review { status: verdict(&status)?, comment, decided_at: Some(context.now), ..review };
     let body = format!("{}: {}", review.subject, review.status);
     let notification = Notification {
         channel: review.channel,
@@ -261,6 +260,17 @@ pub fn decide_review(
     };
     let events = vec![Event::Saved(review.clone().into()), Event::Saved(notification.into())];
     Ok(Decision::new(Reply::Review(review), events).reply_after(1))
+}
+
+/// How a review can end; it is not pending again.
+const VERDICTS: [&str; 5] = ["approved", "changes_requested", "rejected", "denied", "commented"];
+
+fn verdict(status: &str) -> Result<String, Refusal> {
+    let status = status.trim().to_ascii_lowercase();
+    if VERDICTS.contains(&status.as_str()) {
+        return Ok(status);
+    }
+    Err(Refusal::bad_request(format!("status must be one of {}", VERDICTS.join(", "))))
 }
 
 /// What a notification points to, for programs: the document keeps payloads as JSON text.

@@ -165,7 +165,7 @@ pub fn hold(
     answers: Option<&Delivery>,
     becomes: Option<MessageId>,
 ) -> Result<Decision, Refusal> {
-    let refused = Some(Refusal { code: Code::Held, text: format!("held: {}; people decide", limit.in_words()).into() });
+    let refused = Some(Refusal::with_text(Code::Held, format!("held: {}; people decide", limit.in_words())));
     let hash = fingerprint(message);
     let filter = Filter::owner(message.sender).named(&*hash).limit(1);
     let known = context.history.first::<Approval>(&filter)?;

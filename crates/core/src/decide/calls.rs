@@ -45,7 +45,7 @@ pub fn offer(context: &mut Context<'_>, actor: Actor, callee: MemberId, kind: St
 }
 
 fn signal(to: MemberId, signal: CallSignal) -> Event {
-    Event::CallSignal { to, signal }
+    Event::CallSignal { to, only: None, signal }
 }
 
 pub fn answer(context: &mut Context<'_>, actor: Actor, id: CallId, sdp: String) -> Outcome {
@@ -53,11 +53,20 @@ pub fn answer(context: &mut Context<'_>, actor: Actor, id: CallId, sdp: String) 
     if call.callee != actor.member {
         return Err(refusal::NOT_THE_CALLEE);
     }
-    if call.status != CallStatus::Ringing {
-        return Err(refusal::CALL_OVER);
+    match call.status {
+        CallStatus::Ringing => {}
+        CallStatus::Answered => return Err(refusal::CALL_ANSWERED),
+        CallStatus::Ended | CallStatus::Missed => return Err(refusal::CALL_OVER),
     }
     let call = Call { status: CallStatus::Answered, answered_at: Some(context.now), ..call };
-    let events = vec![Event::Saved(call.clone().into()), signal(call.caller, CallSignal::Answer { call: id, sdp })];
+    let mut events = vec![Event::Saved(call.clone().into()), signal(call.caller, CallSignal::Answer { call: id, sdp })];
+    // It stops ringing wherever else the callee is.
+    let elsewhere = context.state.connections_of(call.callee).iter().filter(|other| Some(**other) != actor.connection);
+    events.extend(elsewhere.map(|other| Event::CallSignal {
+        to: call.callee,
+        only: Some(*other),
+        signal: CallSignal::End { call: id, reason: "answered" },
+    }));
     Ok(Decision::new(Reply::Call(call), events))
 }
 

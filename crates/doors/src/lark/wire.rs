@@ -105,6 +105,9 @@ pub struct MessageSend {
 pub enum ContentType {
     Text,
     Markdown,
+    /// Some clients send what they leave out as an empty text.
+    #[serde(rename = "")]
+    Unset,
 }
 
 #[derive(Deserialize)]

@@ -21,6 +21,8 @@ pub struct ApiError {
     pub status: StatusCode,
     pub code: &'static str,
     pub sentence: Cow<'static, str>,
+    /// What people want to know beyond the sentence.
+    pub detail: Option<String>,
     pub retry_after: Option<RetryAfter>,
 }
 
@@ -33,13 +35,13 @@ pub struct ErrorBody<'a> {
     /// The stable code for programs.
     #[schema(example = "NOT_FOUND")]
     pub code: &'a str,
-    /// The same sentence again.
+    /// The same sentence again, with what else is known.
     pub message: &'a str,
 }
 
 impl ApiError {
     pub fn new(status: StatusCode, code: Code, sentence: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, code: code.as_str(), sentence: sentence.into(), retry_after: None }
+        Self { status, code: code.as_str(), sentence: sentence.into(), detail: None, retry_after: None }
     }
 
     pub fn bad_request(sentence: impl Into<Cow<'static, str>>) -> Self {
@@ -88,7 +90,7 @@ impl From<Refusal> for ApiError {
             Code::RateLimited => (StatusCode::TOO_MANY_REQUESTS, refusal.code),
             Code::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, refusal.code),
         };
-        Self::new(status, code, refusal.text)
+        Self { detail: refusal.detail, ..Self::new(status, code, refusal.text) }
     }
 }
 
@@ -110,7 +112,11 @@ impl From<RetryAfter> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = ErrorBody { error: &self.sentence, code: self.code, message: &self.sentence };
+        let message = match &self.detail {
+            Some(detail) => Cow::Owned(format!("{}: {detail}", self.sentence)),
+            None => Cow::Borrowed(&*self.sentence),
+        };
+        let body = ErrorBody { error: &self.sentence, code: self.code, message: &message };
         let mut response = reply::json(self.status, &body);
         let headers = response.headers_mut();
         if let Some(wait) = self.retry_after {

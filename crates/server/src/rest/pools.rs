@@ -275,7 +275,7 @@ fn not_answered(trouble: &Trouble, agent: &str) -> ApiError {
         Trouble::TimedOut => StatusCode::GATEWAY_TIMEOUT,
         Trouble::LeftAlone(_) | Trouble::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
     };
-    ApiError { status, code: trouble.code(), sentence: trouble.sentence(agent).into(), retry_after: None }
+    ApiError { status, code: trouble.code(), sentence: trouble.sentence(agent).into(), detail: None, retry_after: None }
 }
 
 fn not_leased(none: &NotLeased, place: &Place) -> ApiError {
@@ -284,5 +284,11 @@ fn not_leased(none: &NotLeased, place: &Place) -> ApiError {
         NotLeased::None(folkmoot_core::pools::NoAgent::InGuild) => StatusCode::NOT_FOUND,
         NotLeased::None(folkmoot_core::pools::NoAgent::Free) => StatusCode::CONFLICT,
     };
-    ApiError { status, code: none.code(), sentence: none.sentence(&place.guild).into(), retry_after: None }
+    ApiError {
+        status,
+        code: none.code(),
+        sentence: none.sentence(&place.guild).into(),
+        detail: None,
+        retry_after: None,
+    }
 }

@@ -76,6 +76,7 @@ pub async fn get(caller: Caller, Path(id): Path<ReviewId>) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub struct Verdict {
+    /// `approved`, `changes_requested`, `rejected`, `denied` or `commented`.
     #[schema(example = "approved")]
     status: String,
     comment: Option<String>,

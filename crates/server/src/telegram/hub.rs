@@ -77,7 +77,7 @@ impl Hub for Deciding {
         Box::pin(async move {
             match decide(&app, user, ApprovalId::parse(&approval), decision).await {
                 Ok(approval) => app.with_state(|state| outcome(state, &approval)),
-                Err(refused) => refused.text.into_owned(),
+                Err(refused) => refused.to_string(),
             }
         })
     }
@@ -97,7 +97,7 @@ impl Hub for Deciding {
                     if refused == refusal::TELEGRAM_CODE_OVER {
                         app.limits().guess_failed(&guesser);
                     }
-                    refused.text.into_owned()
+                    refused.to_string()
                 }
             })
         })
@@ -113,7 +113,7 @@ impl Hub for Deciding {
             });
             for member in &members {
                 if let Err(refused) = app.execute(Actor::new(*member, Door::Telegram), Command::UnlinkTelegram).await {
-                    return Some(refused.text.into_owned());
+                    return Some(refused.to_string());
                 }
             }
             (!members.is_empty()).then(|| "no longer linked: nothing is decided from here any more".to_owned())

@@ -56,6 +56,21 @@ async fn a_thread_is_read_root_first_then_oldest_first() {
 }
 
 #[tokio::test]
+async fn a_thread_whose_root_was_deleted_says_so() {
+    let (_hub, alice) = start().await;
+    let general = alice.add_channel("general", &[]).await;
+    let mut lark = alice.lark().await;
+    let root = lark.say(&general, "root").await;
+    let data = json!({ "channel_id": general, "parent_id": root, "content": "reply" });
+    lark.asks("thread.reply", data, "message.ack").await;
+    alice.rest.delete(&format!("/v1/messages/{root}")).await.ok();
+    let thread = alice.rest.get(&format!("/v1/messages/{root}/thread")).await.ok();
+    assert_eq!(column(&thread, "content"), ["", "reply"]);
+    assert_eq!(thread[0]["deleted"], true);
+    assert_eq!(thread[1].get("deleted"), None, "only then");
+}
+
+#[tokio::test]
 async fn a_deleted_reply_is_no_longer_counted() {
     let (_hub, alice) = start().await;
     let general = alice.add_channel("general", &[]).await;

@@ -105,7 +105,7 @@ fn an_approval_is_decided_once_by_a_person() {
     let Reply::Approval(decided) = world.done(chief, decide(approval, true)).reply else { panic!() };
     assert_eq!((decided.status, decided.reviewer), (ApprovalStatus::Approved, Some(chief)));
     assert_eq!((decided.note.as_deref(), decided.reviewed_at), (Some("looks good"), Some(world.now)));
-    let late = Refusal::bad_request("already reviewed: approved by chief");
+    let late = refusal::ALREADY_REVIEWED.detail("approved by chief".to_owned());
     assert_eq!(
         world.refused(alice, decide(approval, false)),
         late,
@@ -240,7 +240,7 @@ fn a_question_that_nobody_decides_for_a_day_is_denied_and_that_is_told() {
     assert_eq!((expired.id, expired.status, expired.reviewer), (approval, ApprovalStatus::Denied, None));
     assert_eq!(expired.note.as_deref(), Some("nobody decided"));
     assert_eq!(world.state.next_deadline(), None);
-    let late = Refusal::bad_request("already reviewed: denied, nobody decided in time");
+    let late = refusal::ALREADY_REVIEWED.detail("denied, nobody decided in time".to_owned());
     assert_eq!(world.refused(alice, decide(approval, true)), late);
     assert_eq!(world.refused(codebot, Command::LetTimePass), refusal::NOT_AUTHORIZED);
 }
@@ -296,6 +296,21 @@ fn a_review_goes_to_the_reviewer_and_its_result_to_who_asked() {
     assert_eq!(answered.events[0].audience(&world.state), Audience::Member(codebot));
     assert_eq!(notifications(&answered)[0].title, "Review completed");
     assert_eq!(world.refused(reviewbot, result(review.id)), refusal::ALREADY_REVIEWED);
+}
+
+#[test]
+fn a_review_ends_with_one_of_the_known_verdicts() {
+    let Asked { mut world, codebot, .. } = asked();
+    let reviewbot = world.agent("reviewbot");
+    let asked = world.done(codebot, request(reviewbot, None));
+    let Reply::Review(review) = &asked.reply else { panic!("{:?}", asked.reply) };
+    let verdict = |status: &str| Command::DecideReview { review: review.id, status: status.to_owned(), comment: None };
+    let wrong = "status must be one of approved, changes_requested, rejected, denied, commented";
+    for status in ["pending", "zork", ""] {
+        assert_eq!(world.refused(reviewbot, verdict(status)), Refusal::bad_request(wrong), "{status}");
+    }
+    let answered = world.done(reviewbot, verdict("Changes_Requested"));
+    assert!(matches!(&answered.reply, Reply::Review(review) if review.status == "changes_requested"));
 }
 
 #[test]

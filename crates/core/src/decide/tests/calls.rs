@@ -4,11 +4,11 @@ use super::support::World;
 use super::support::commands::raw;
 use crate::command::{Command, Reply};
 use crate::decide::Decision;
-use crate::event::{CallSignal, Event};
+use crate::event::{Audience, CallSignal, Event};
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
-use crate::{Refusal, refusal};
+use crate::{Actor, Refusal, refusal};
 
 fn offer(callee: MemberId, kind: &str, sdp: &str) -> Command {
     Command::OfferCall { callee, kind: kind.to_owned(), sdp: sdp.to_owned() }
@@ -47,7 +47,7 @@ fn ringing() -> Ringing {
 fn signals(decision: &Decision) -> Vec<(MemberId, &CallSignal)> {
     let mut signals = Vec::new();
     for event in &decision.events {
-        if let Event::CallSignal { to, signal } = event {
+        if let Event::CallSignal { to, signal, .. } = event {
             signals.push((*to, signal));
         }
     }
@@ -89,7 +89,18 @@ fn only_the_callee_answers_and_only_while_it_rings() {
     let decision = world.done(bob, answer(call));
     assert!(matches!(&decision.reply, Reply::Call(call) if call.status == CallStatus::Answered));
     assert!(matches!(signals(&decision)[..], [(to, CallSignal::Answer { .. })] if to == alice));
-    assert_eq!(world.refused(bob, answer(call)), refusal::CALL_OVER);
+    assert_eq!(world.refused(bob, answer(call)), refusal::CALL_ANSWERED);
+}
+
+#[test]
+fn a_call_that_was_answered_stops_ringing_on_the_callees_other_connections() {
+    let Ringing { mut world, bob, call, .. } = ringing();
+    let (phone, desk) = (world.connect(bob), world.connect(bob));
+    let decision = world.done(Actor::connected(bob, Door::Lark, phone), answer(call));
+    let stopped =
+        |event: &&Event| matches!(event, Event::CallSignal { signal: CallSignal::End { reason: "answered", .. }, .. });
+    let told: Vec<_> = decision.events.iter().filter(stopped).map(|event| event.audience(&world.state)).collect();
+    assert_eq!(told, [Audience::Connection(desk)]);
 }
 
 #[test]

@@ -49,7 +49,10 @@ fn answer(kind: &str, ticket: &Ticket, data: impl Serialize, view: View<'_>) -> 
 
 /// A refusal in the document's words, with a stable code beside the sentence.
 pub fn error(ticket: &Ticket, refusal: &Refusal, now: Millis) -> String {
-    let data = json!({ "error": refusal.text, "code": refusal.code.as_str() });
+    let mut data = json!({ "error": refusal.text, "code": refusal.code.as_str() });
+    if refusal.detail.is_some() {
+        data["message"] = refusal.to_string().into();
+    }
     envelope("error", ticket.id.as_deref(), data, fresh(), now)
 }
 

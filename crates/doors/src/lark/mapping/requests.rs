@@ -170,7 +170,7 @@ fn daemon_register(data: Data<'_>) -> Result<Request, Refusal> {
 fn content_type(given: Option<wire::ContentType>) -> ContentType {
     match given {
         Some(wire::ContentType::Markdown) => ContentType::Markdown,
-        Some(wire::ContentType::Text) | None => ContentType::Text,
+        Some(wire::ContentType::Text | wire::ContentType::Unset) | None => ContentType::Text,
     }
 }
 

@@ -56,11 +56,19 @@ pub struct MessageObject<'a> {
     pub root_id: Option<MessageId>,
     #[serde(skip_serializing_if = "is_zero")]
     pub depth: u32,
+    /// Only of a message that was deleted and whose thread goes on.
+    #[serde(skip_serializing_if = "is_false")]
+    pub deleted: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// Metadata is kept as its own text; without any it is the empty object.
@@ -98,6 +106,7 @@ impl<'a> MessageObject<'a> {
             seq: message.seq,
             root_id: message.root,
             depth: message.depth,
+            deleted: message.deleted,
         }
     }
 }

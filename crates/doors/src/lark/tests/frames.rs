@@ -127,7 +127,7 @@ fn a_candidate_is_handed_on_as_it_was_written() {
     for written in ["\"candidate:1\"", "{\"b\": 1.50, \"a\":[ ]}", "null", "1e999", "\"\\ud800\""] {
         let candidate = raw(written).unwrap();
         let signal = CallSignal::Ice { call: CallId(1), from: MemberId(2), candidate };
-        let text = Lark.event(&Event::CallSignal { to: MemberId(3), signal }, view(&state, START)).unwrap();
+        let text = Lark.event(&Event::CallSignal { to: MemberId(3), only: None, signal }, view(&state, START)).unwrap();
         assert!(text.contains(&format!("\"candidate\":{written}")), "{text}");
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::door::Ask;
 use crate::lark::mapping::{Request, request};
 use folkmoot_core::command::Command;
+use folkmoot_core::model::ContentType;
 use folkmoot_core::refusal;
 
 /// Every type that the door knows; [`the_list_of_types_is_complete`] holds it against the source.
@@ -171,6 +172,14 @@ fn only_a_uuid_is_an_idempotency_key() {
     for other in [json!("1"), json!(7), json!(null), json!({}), json!([uuid]), json!(""), json!("msg-1")] {
         assert_eq!(key_of(&send(other.clone())), None, "{other}");
     }
+}
+
+#[test]
+fn an_empty_type_or_content_type_is_one_that_was_left_out() {
+    let data = json!({ "channel_id": "ch_1", "content": "hi", "type": "", "content_type": "" });
+    let frame = json!({ "type": "message.send", "data": data });
+    let Ok((Request::Ask(Ask::Do { command, .. }), _)) = request(&frame.to_string()) else { panic!("{frame}") };
+    assert!(matches!(*command, Command::Send(send) if send.content_type == ContentType::Text), "{frame}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn method(given: Option<&RawValue>) -> Result<&'static Method, Refusal> {
     }
     METHODS.iter().find(|method| method.name == name).ok_or_else(|| {
         let shown: String = name.chars().take(80).collect();
-        Refusal { code: Code::NotFound, text: format!("Not allowed: there is no method `{shown}`").into() }
+        Refusal::with_text(Code::NotFound, format!("Not allowed: there is no method `{shown}`"))
     })
 }
 
