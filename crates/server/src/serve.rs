@@ -173,7 +173,9 @@ fn open_store(data_dir: &Path) -> anyhow::Result<Box<dyn Store>> {
             StoreError::InUse(_) => fault.hint("stop the other hub, or choose another folder with --data-dir"),
             StoreError::Folder { .. } => fault.hint("choose a folder you can write to with --data-dir"),
             StoreError::Full => fault.hint("free some space on the disk of the data folder"),
-            StoreError::Other(_) => fault,
+            StoreError::Other(_) => {
+                fault.hint("if the database is damaged, bring a backup back with `moot restore FILE --force`")
+            }
         };
         fault.into()
     })

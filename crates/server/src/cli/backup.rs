@@ -54,6 +54,10 @@ pub fn backup(settings: &Settings, args: BackupArgs) -> anyhow::Result<ExitCode>
         let fault = Fault::failed(format!("`{}` is already there", file.display()));
         return Err(fault.hint("choose another name, or replace it with `--force`").into());
     }
+    if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
+        let fault = Fault::failed(format!("there is no folder `{}`", folder.display()));
+        return Err(fault.hint("make it first, or write the backup somewhere else").into());
+    }
     let started = Instant::now();
     let target = file.clone();
     let growing = PathBuf::from(format!("{}.partial", file.display()));

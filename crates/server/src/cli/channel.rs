@@ -21,6 +21,7 @@ pub enum Command {
     /// Add members to a channel.
     Add(MembersArgs),
     /// Remove members from a channel.
+    #[command(visible_alias = "rm")]
     Remove(MembersArgs),
     /// Print the newest messages of a channel, oldest first.
     History(HistoryArgs),

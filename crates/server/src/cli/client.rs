@@ -42,7 +42,7 @@ impl Session {
     /// Takes server and token from the flags, else from the profile, and asks the hub who that is.
     pub async fn open(settings: &Settings, args: &HubArgs) -> anyhow::Result<Self> {
         let profile = profile::read(&profile::path()?)?;
-        let hub = Hub::find(settings, args, profile.as_ref())?;
+        let hub = Hub::find(settings, args, profile.as_ref()).await?;
         Self::of(hub).await
     }
 
@@ -92,7 +92,7 @@ impl Hub {
         Ok(Self { base, token, http: builder.build()? })
     }
 
-    fn find(settings: &Settings, args: &HubArgs, profile: Option<&Profile>) -> anyhow::Result<Self> {
+    async fn find(settings: &Settings, args: &HubArgs, profile: Option<&Profile>) -> anyhow::Result<Self> {
         let server = match (&args.server, profile) {
             (Some(server), _) => server.clone(),
             (None, Some(profile)) => profile.server.clone(),
@@ -104,9 +104,16 @@ impl Hub {
         let token = args.token.clone().map(Secret::new).or_else(|| kept.map(|profile| profile.token.clone()));
         let Some(token) = token else {
             let fault = Fault::failed(format!("you are not logged in to {}", shown(&base)));
-            return Err(fault.hint(login_hint(&base)).into());
+            let is_new = Self::new(&server, None)?.waits_for_owner().await;
+            return Err(fault.hint(if is_new { register_hint(&base) } else { login_hint(&base) }).into());
         };
         Self::new(&server, Some(token))
+    }
+
+    /// Whether nobody has an account there yet, as far as that can be found out quickly.
+    async fn waits_for_owner(&self) -> bool {
+        let asked = tokio::time::timeout(Duration::from_secs(2), self.get("/v1/setup", &[])).await;
+        asked.is_ok_and(|setup| setup.is_ok_and(|setup| setup["needs_owner"] == true))
     }
 
     pub fn address(&self) -> String {
@@ -229,6 +236,9 @@ impl Hub {
         if error.is_connect() && is_loopback(&self.base) {
             return fault.hint("start it with `moot serve`, or name another one with `--server URL`");
         }
+        if error.is_connect() {
+            return fault.hint(format!("check the address: {ADDRESS_FORM}"));
+        }
         fault
     }
 
@@ -269,10 +279,7 @@ pub fn parse_server(text: &str) -> Result<Url, Fault> {
     };
     let url = Url::parse(&with_scheme).ok().filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
     let url = url.filter(|url| url.query().is_none() && url.fragment().is_none());
-    url.ok_or_else(|| {
-        Fault::usage(format!("`{text}` is not the address of a hub"))
-            .hint("write it like `http://127.0.0.1:8484` or `https://hub.example`")
-    })
+    url.ok_or_else(|| Fault::usage(format!("`{text}` is not the address of a hub")).hint(ADDRESS_FORM))
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -285,6 +292,15 @@ fn is_loopback(url: &Url) -> bool {
 
 fn shown(url: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
+}
+
+const ADDRESS_FORM: &str = "write it like `http://127.0.0.1:8484` or `https://hub.example`";
+
+fn register_hint(base: &Url) -> String {
+    let server = shown(base);
+    format!(
+        "nobody has an account there yet; make the first with `moot login --server {server} --register --name YOU --email EMAIL`"
+    )
 }
 
 fn login_hint(base: &Url) -> String {

@@ -22,6 +22,7 @@ pub enum Command {
     /// List everybody.
     List(ListArgs),
     /// Remove somebody from the workspace.
+    #[command(visible_alias = "remove")]
     Rm(RmArgs),
     /// Make a new API key for an agent; the old one stops working.
     Key(KeyArgs),

@@ -264,6 +264,12 @@ pub fn suggest(path: &str) -> Option<String> {
     nearest(path, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
+/// What every table of an engine may hold.
+pub fn of_engines() -> impl Iterator<Item = &'static str> {
+    let known = KEYS.iter().filter(|key| key.kind != Kind::Any);
+    known.filter_map(|key| key.path.strip_prefix("engines.*.")).map(|rest| rest.split('.').next().unwrap_or(rest))
+}
+
 /// The names of the top-level tables.
 pub fn sections() -> Vec<String> {
     let mut names: Vec<String> = KEYS.iter().filter_map(|key| Some(key.path.split_once('.')?.0.to_owned())).collect();

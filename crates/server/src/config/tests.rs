@@ -114,6 +114,11 @@ fn an_unknown_key_of_the_file_is_named_with_its_line_and_the_nearest_known_one()
         problem,
         "moot.toml:3: unknown key `projects.site.default_engin` | the nearest known one is `projects.site.default_engine`"
     );
+    let problem = given("[engines.codex]\ncomand = \"x\"\n").problem();
+    assert!(
+        problem.ends_with("`engines.codex.comand` | the nearest known one is `engines.codex.command`"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use folkmoot_bot::settings::Limits;
 use reqwest::Url;
 
 use super::network::{Network, parse_listen};
-use super::{Bot, Config, Engine, Problem, nearest};
+use super::{Bot, Config, Engine, Problem, keys, nearest};
 
 const A_YEAR: f64 = 365.0 * 86_400.0;
 
@@ -295,7 +295,7 @@ impl Check {
         for key in engine.own.keys().filter(|key| !known().any(|known| known == *key)) {
             let path = format!("engines.{name}.{key}");
             let problem = Problem::new(format!("unknown key `{path}`"));
-            let problem = match nearest(key, known()) {
+            let problem = match nearest(key, known().chain(keys::of_engines())) {
                 Some(near) => problem.hint(format!("the nearest known one is `engines.{name}.{near}`")),
                 None => problem.hint(format!("it knows {}", known().collect::<Vec<_>>().join(", "))),
             };

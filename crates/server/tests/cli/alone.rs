@@ -105,6 +105,27 @@ fn commands_of_a_client_say_how_to_log_in() {
 }
 
 #[test]
+fn a_backup_into_a_folder_that_is_not_there_names_it() {
+    let home = Home::new();
+    let folder = home.path().join("nowhere");
+    let file = folder.join("b.backup");
+    let err = home.run(&["backup", file.to_str().unwrap()]).bad(1);
+    let expected = format!("error: there is no folder `{}`\nhint: make it first", folder.display());
+    assert!(err.starts_with(&expected), "{err}");
+}
+
+#[test]
+fn a_damaged_database_is_refused_with_the_way_back() {
+    let home = Home::new();
+    let folder = home.path().join("data");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("hub.db"), "This is not a database. ".repeat(100)).unwrap();
+    let arguments = ["serve", "--data-dir", folder.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+    let err = home.run(&arguments).bad(1);
+    assert!(err.contains("hint: ") && err.contains("moot restore FILE --force"), "{err}");
+}
+
+#[test]
 fn a_hub_that_is_not_there_is_named_with_the_remedy() {
     let home = Home::new();
     for arguments in [&["channel", "list"][..], &["send", "general", "hi"], &["tail", "general"]] {

@@ -43,6 +43,26 @@ fn the_first_account_is_made_by_login_and_kept_for_its_owner_only() {
 }
 
 #[test]
+fn who_has_no_account_on_a_hub_without_any_is_told_to_make_the_first() {
+    let home = Home::new();
+    let hub = Hub::start(&home);
+    let err = home.run(&["channel", "list", "--server", &hub.url()]).bad(1);
+    assert!(err.contains("hint: nobody has an account there yet") && err.contains("--register --name YOU"), "{err}");
+}
+
+#[test]
+fn members_are_removed_under_either_word() {
+    let (home, _hub) = with_ann();
+    home.run(&["channel", "create", "general"]).good();
+    for (from_channel, from_hub) in [("remove", "rm"), ("rm", "remove")] {
+        home.run(&["member", "add", "codebot", "--agent"]).good();
+        home.run(&["channel", "add", "general", "codebot"]).good();
+        home.run(&["channel", from_channel, "general", "codebot"]).good();
+        home.run(&["member", from_hub, "codebot", "--yes"]).good();
+    }
+}
+
+#[test]
 fn an_invitation_is_a_link_on_standard_output_and_into_a_channel_that_is_there() {
     let (home, _hub) = with_ann();
     home.run(&["channel", "create", "general"]).good();

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use super::{BESIDE, FILES, SECRET, is_known, sync_folder, with_file, with_suffix};
 use crate::StoreError;
-use crate::sqlite::{DATABASE, create_private_file, make_private_folder, schema, take_folder};
+use crate::sqlite::{DATABASE, LOCK, create_private_file, make_private_folder, schema, take_folder};
 
 /// Puts the hub of an archive into a data folder.
 ///
@@ -17,7 +17,25 @@ use crate::sqlite::{DATABASE, create_private_file, make_private_folder, schema, 
 pub fn restore(source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreError> {
     let archive = File::open(source).map_err(with_file("read", source))?;
     look_at_beginning(source)?;
-    let _lock = take_folder(data_dir)?;
+    let had_folder = data_dir.exists();
+    let lock_file = data_dir.join(LOCK);
+    let had_lock = lock_file.exists();
+    let lock = take_folder(data_dir)?;
+    let restored = fill(archive, source, data_dir, force);
+    drop(lock);
+    if restored.is_err() {
+        // Nothing stays behind of what did not come about.
+        if !had_lock {
+            let _ = std::fs::remove_file(lock_file);
+        }
+        if !had_folder {
+            let _ = std::fs::remove_dir(data_dir);
+        }
+    }
+    restored
+}
+
+fn fill(archive: File, source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreError> {
     if !force && data_dir.join(DATABASE).exists() {
         return Err(StoreError::Other(format!(
             "there is a hub in `{}` already\nhint: use `--force` to replace it",
@@ -66,11 +84,17 @@ fn look_at_beginning(source: &Path) -> Result<(), StoreError> {
     )))
 }
 
+const ANOTHER: &str = "hint: use another backup; `moot backup FILE` makes one";
+
+fn unreadable<E: std::fmt::Display>(source: &Path) -> impl Fn(E) -> StoreError {
+    move |cause| StoreError::Other(format!("cannot read `{}`: {cause}\n{ANOTHER}", source.display()))
+}
+
 fn unpack(archive: File, source: &Path, folder: &Path) -> Result<(), StoreError> {
     let mut archive = tar::Archive::new(BufReader::new(archive));
-    for entry in archive.entries().map_err(with_file("read", source))? {
-        let mut entry = entry.map_err(with_file("read", source))?;
-        let name = entry.path().map_err(with_file("read", source))?.into_owned();
+    for entry in archive.entries().map_err(unreadable(source))? {
+        let mut entry = entry.map_err(unreadable(source))?;
+        let name = entry.path().map_err(unreadable(source))?.into_owned();
         let kind = entry.header().entry_type();
         let is_folder = kind.is_dir() && name.starts_with(FILES);
         if !is_known(&name) || !(kind.is_file() || is_folder) {
@@ -96,9 +120,9 @@ fn unpack_file(entry: &mut tar::Entry<'_, impl std::io::Read>, path: &Path, sour
     }
     let size = entry.size();
     let mut file = create_private_file(path).map_err(with_file("write", path))?;
-    let copied = std::io::copy(entry, &mut file).map_err(with_file("copy from", source))?;
+    let copied = std::io::copy(entry, &mut file).map_err(unreadable(source))?;
     if copied != size {
-        return Err(StoreError::Other(format!("`{}` is cut off", source.display())));
+        return Err(StoreError::Other(format!("`{}` is cut off\n{ANOTHER}", source.display())));
     }
     file.sync_all().map_err(with_file("write", path))
 }
@@ -114,7 +138,7 @@ fn check_database(database: &Path, source: &Path) -> Result<(), StoreError> {
 /// Looks through a database and says whose it is.
 fn check_sound(database: &Path, source: &Path) -> Result<i32, StoreError> {
     let damaged = |cause: &dyn std::fmt::Display| {
-        StoreError::Other(format!("the database in `{}` is damaged: {cause}", source.display()))
+        StoreError::Other(format!("the database in `{}` is damaged: {cause}\n{ANOTHER}", source.display()))
     };
     let connection = Connection::open(database).map_err(|error| damaged(&error))?;
     let application: i32 =

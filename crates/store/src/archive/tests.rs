@@ -306,6 +306,10 @@ fn what_is_no_sound_backup_is_refused_before_anything_changes() {
         let text = refusal(&path, old.path(), true);
         assert!(text.contains("bad.tar"), "{what}: {text}");
         assert_eq!(said_in(old.path()), ["old"], "{what}");
+        assert!(text.contains("\nhint: ") || what == "without a database", "{what}: {text}");
+        let fresh = shelf.path().join("fresh");
+        refusal(&path, &fresh, false);
+        assert!(!fresh.exists(), "{what}");
     }
     assert!(refusal(&shelf.path().join("nothing"), old.path(), true).contains("nothing"));
 }
