@@ -154,11 +154,22 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        if parts.uri.query().is_some_and(has_wrong_limit) {
+            return Err(ApiError::bad_request(
+                "`limit` must be a whole number from 1 up; every list has a most of its own",
+            ));
+        }
         match axum::extract::Query::<T>::from_request_parts(parts, app).await {
             Ok(axum::extract::Query(query)) => Ok(Self(query)),
             Err(rejection) => Err(ApiError::bad_request(format!("the query is wrong: {}", innermost(&rejection)))),
         }
     }
+}
+
+/// More than a list's most is the most; less than one is a mistake.
+fn has_wrong_limit(query: &str) -> bool {
+    let limits = query.split('&').filter_map(|pair| pair.strip_prefix("limit="));
+    limits.into_iter().any(|limit| limit.is_empty() || limit == "0" || !limit.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// A JSON body of at most 1 MB. No body at all counts as `{}`, and the content type is not insisted on.
@@ -347,6 +358,16 @@ mod tests {
         assert_eq!(given(None, MessageId::parse), None);
         assert_eq!(given(Some(String::new()), MessageId::parse), None);
         assert_eq!(given(Some("garbage".into()), MessageId::parse), Some(MessageId::NONE));
+    }
+
+    #[test]
+    fn a_limit_is_a_whole_number_from_one_up() {
+        for wrong in ["limit=0", "limit=abc", "before=3&limit=-1", "limit=", "limit=1.5"] {
+            assert!(has_wrong_limit(wrong), "{wrong}");
+        }
+        for right in ["", "limit=1", "limit=100000&before=x", "q=limit", "my_limit=0"] {
+            assert!(!has_wrong_limit(right), "{right}");
+        }
     }
 
     #[test]

@@ -155,6 +155,17 @@ async fn an_upload_without_a_file_is_refused() {
 }
 
 #[tokio::test]
+async fn an_upload_of_two_files_at_once_is_refused_and_keeps_nothing() {
+    let (_hub, alice) = start().await;
+    let path = alice.path("files");
+    let form = reqwest::multipart::Form::new().part("file", reqwest::multipart::Part::bytes(b"one".to_vec()));
+    let answer = alice.rest.upload_with(form, &path, "two.txt", "text/plain", b"two".to_vec()).await;
+    let refusal = answer.refused(400, "BAD_REQUEST");
+    assert_eq!(refusal["error"], "the form has more than one part named `file`; upload them one by one");
+    assert_eq!(alice.rest.get(&path).await.ok(), json!([]));
+}
+
+#[tokio::test]
 async fn a_message_can_carry_a_file() {
     let (_hub, alice) = start().await;
     let general = alice.add_channel("general", &[]).await;

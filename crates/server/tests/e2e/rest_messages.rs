@@ -102,6 +102,17 @@ async fn offset_skips_the_newest() {
 }
 
 #[tokio::test]
+async fn a_limit_that_is_no_number_or_zero_is_refused_by_its_name() {
+    let (_hub, alice) = start().await;
+    let general = alice.add_channel("general", &[]).await;
+    for query in ["?limit=0", "?limit=abc", "?limit=-1"] {
+        let path = format!("/v1/channels/{general}/messages{query}");
+        let refusal = alice.rest.get(&path).await.refused(400, "BAD_REQUEST");
+        assert!(refusal["error"].as_str().is_some_and(|text| text.starts_with("`limit` must be")), "{refusal}");
+    }
+}
+
+#[tokio::test]
 async fn senseless_page_parameters_are_refused_or_bounded() {
     let (_hub, alice) = start().await;
     let general = filled(&alice, 3).await;

@@ -96,17 +96,24 @@ pub async fn receive(caller: &Caller, request: Request) -> Result<Received, ApiE
         return Err(too_large());
     }
     let mut form = Multipart::from_request(request, &caller.app).await.map_err(|_| broken_form())?;
-    let (mut received, mut channel) = (None, None);
+    let (mut received, mut channel, mut more) = (None, None, false);
     while let Some(field) = timed(form.next_field()).await? {
         match field.name() {
             Some("file" | "avatar") if received.is_none() => {
                 received = Some(take_file(caller, field).await?);
+            }
+            Some("file" | "avatar") => {
+                discard(field, MAX_FILE_BYTES).await?;
+                more = true;
             }
             Some("channel_id" | "channel_uid") => channel = given(Some(take_text(field).await?), ChannelId::parse),
             _ => discard(field, MAX_FORM_OVERHEAD).await?,
         }
     }
     let received = received.ok_or_else(|| ApiError::bad_request("the form has no part named `file`"))?;
+    if more {
+        return Err(ApiError::bad_request("the form has more than one part named `file`; upload them one by one"));
+    }
     Ok(Received { channel, ..received })
 }
 
