@@ -128,7 +128,13 @@ mod tests {
     const WINDOW: Duration = Duration::from_millis(350);
 
     fn piece(text: &str, reply: Option<i64>) -> Piece {
-        let reply = reply.map(|message| Reply { message: MessageId(message), text: String::new(), prompt: None });
+        let reply = reply.map(|message| Reply {
+            message: MessageId(message),
+            text: String::new(),
+            prompt: None,
+            theirs: String::new(),
+            file: None,
+        });
         let (message, text) = (MessageId(1), text.into());
         Piece { message, date: 100, text, forwarded: false, album: None, file: None, reply }
     }

@@ -16,16 +16,18 @@ pub mod directives;
 pub mod joining;
 pub mod lock;
 pub mod menu;
+pub mod patience;
 pub mod permission;
 pub mod piece;
 pub mod worktree;
 
 mod cards;
 mod files;
-mod patience;
+mod gather;
 mod plan;
 mod press;
 mod questions;
+mod sessions;
 mod show;
 mod usage;
 

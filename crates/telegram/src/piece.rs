@@ -38,12 +38,33 @@ pub struct Reply {
     /// The prompt it speaks of, as its button says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<PromptId>,
+    /// What a person wrote in it, or the part of that which was chosen; what the bot wrote is known to its thread.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub theirs: String,
+    /// The file that a person sent with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileRef>,
 }
 
 impl Reply {
-    fn to(target: &Message) -> Self {
+    fn of(message: &Message) -> Option<Self> {
+        let target = message.replied_to()?;
         let text = target.words().unwrap_or_default().to_owned();
-        Self { message: target.message_id, text, prompt: target.button_data().and_then(show::cancelled_by) }
+        let of_person = target.from.as_ref().is_some_and(|from| !from.is_bot);
+        let chosen = message.quote.as_ref().map(|quote| quote.text.clone());
+        Some(Self {
+            message: target.message_id,
+            prompt: target.button_data().and_then(show::cancelled_by),
+            theirs: if of_person { chosen.unwrap_or_else(|| text.clone()).trim().to_owned() } else { String::new() },
+            file: file_of(target).filter(|_| of_person),
+            text,
+        })
+    }
+
+    /// What a person wrote, as a quotation.
+    pub fn quotation(&self) -> Option<String> {
+        let lines: Vec<String> = self.theirs.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 }
 
@@ -64,7 +85,7 @@ impl Piece {
         if text.trim().is_empty() && file.is_none() {
             return None;
         }
-        let reply = message.replied_to().map(Reply::to);
+        let reply = Reply::of(message);
         Some(Self {
             message: message.message_id,
             date: message.date,
@@ -127,6 +148,23 @@ pub fn joined(pieces: &[Piece]) -> String {
     text
 }
 
+/// What the pieces reply to, each once; one that is a piece itself is there already.
+pub fn replies(pieces: &[Piece]) -> impl Iterator<Item = &Reply> {
+    let is_new = move |(at, reply): &(usize, &Reply)| {
+        let before = pieces[..*at].iter().filter_map(|piece| piece.reply.as_ref());
+        let known = before.map(|reply| reply.message).chain(pieces.iter().map(|piece| piece.message));
+        !known.into_iter().any(|message| message == reply.message)
+    };
+    let all = pieces.iter().enumerate().filter_map(|(at, piece)| Some((at, piece.reply.as_ref()?)));
+    all.filter(is_new).map(|(_, reply)| reply)
+}
+
+/// The files of the pieces, and of what they reply to.
+pub fn files(pieces: &[Piece]) -> impl Iterator<Item = &FileRef> {
+    let replied = replies(pieces).filter_map(|reply| reply.file.as_ref());
+    pieces.iter().filter_map(|piece| piece.file.as_ref()).chain(replied)
+}
+
 /// Whether somebody said something, rather than only passing on what others said.
 pub fn says_something(pieces: &[Piece]) -> bool {
     pieces.iter().any(|piece| !piece.forwarded && (!piece.text.trim().is_empty() || is_spoken(piece)))
@@ -184,6 +222,28 @@ mod tests {
         let pieces = [said(1, "theirs", true), said(2, "what is this?", false)];
         assert_eq!(joined(&pieces), "what is this?\n\ntheirs");
         assert!(says_something(&pieces) && !says_something(&pieces[..1]));
+    }
+
+    #[test]
+    fn a_reply_to_what_a_person_wrote_or_sent_brings_it_along_and_one_to_the_bot_does_not() {
+        let target = |bot: bool, more: serde_json::Value| {
+            let mut target = json!({"message_id": 3, "chat": {"id": 1}, "from": {"id": 8, "is_bot": bot}});
+            target.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            target
+        };
+        let asked = |target: serde_json::Value| piece(json!({"text": "why?", "reply_to_message": target})).unwrap();
+        let theirs = asked(target(false, json!({"text": "it fails\n\nhere"})));
+        assert_eq!(theirs.reply.as_ref().unwrap().quotation().unwrap(), "> it fails\n>\n> here");
+        let photo = asked(target(false, json!({"photo": [{"file_id": "p"}]})));
+        assert_eq!(photo.reply.as_ref().unwrap().quotation(), None);
+        assert_eq!(files(std::slice::from_ref(&photo)).map(|file| file.id.as_str()).collect::<Vec<_>>(), ["p"]);
+        let ours = asked(target(true, json!({"text": "done", "document": {"file_id": "d"}})));
+        assert!(ours.reply.as_ref().unwrap().quotation().is_none() && files(&[ours]).next().is_none());
+        let chosen = json!({"text": "why?", "quote": {"text": "here"}, "reply_to_message": target(false, json!({"text": "not here"}))});
+        assert_eq!(piece(chosen).unwrap().reply.unwrap().quotation().unwrap(), "> here");
+        assert_eq!(replies(&[theirs.clone(), theirs.clone()]).count(), 1, "once");
+        let itself = Piece { message: MessageId(3), reply: None, ..theirs.clone() };
+        assert_eq!(replies(&[itself, theirs]).count(), 0, "it is there already");
     }
 
     proptest! {

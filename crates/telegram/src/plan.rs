@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use folkmoot_engines::event::{EngineId, ResumeToken};
 use serde::{Deserialize, Serialize};
 
+use crate::api::UserId;
 use crate::context::Context;
 use crate::journal::{Prompt, PromptId, Scope, SlipId};
 use crate::piece::Piece;
@@ -74,8 +75,10 @@ pub fn place_of(prompt: &Prompt) -> Scope {
 /// Where a thread goes on by itself: the topic, the private chat, or one person in a group.
 pub fn session_scope(prompt: &Prompt) -> Scope {
     let place = place_of(prompt);
-    match prompt.sender {
-        Some(sender) if prompt.chat.is_group() && prompt.topic.is_none() => place.of(sender),
-        _ => place,
-    }
+    prompt.sender.map_or(place, |sender| session_scope_at(place, sender))
+}
+
+/// The same for what somebody says in a place.
+pub fn session_scope_at(place: Scope, sender: UserId) -> Scope {
+    if place.chat.is_group() && place.topic.is_none() { place.of(sender) } else { place }
 }

@@ -9,15 +9,15 @@ use folkmoot_engines::router::{Defaults, Target};
 
 use crate::context::{Context, Hints};
 use crate::directives::{self, Directives};
+use crate::gather::{Refusal, gather, words};
 use crate::journal::{JournalError, Preference, Prompt, PromptId, PromptState, Rows, Scope};
-use crate::patience::{self, patiently};
 use crate::piece::{self, Piece, Reply};
 use crate::plan::{self, Plan};
+use crate::sessions::{Session, session, thread_context};
 use crate::settings::Sessions;
 use crate::shared::Shared;
 use crate::turns::{Line, Turn};
 use crate::worktree::{self, Missing};
-use crate::{api, files};
 
 /// A prompt that can be run.
 #[derive(Clone)]
@@ -42,9 +42,6 @@ pub enum Prepared {
     /// There is nothing to run, only something to say.
     Say(String),
 }
-
-/// Why a prompt is not run, in words for the chat.
-type Refusal = String;
 
 /// `turn` is that in the prompt's place; the one in its thread comes back, to be kept until the prompt is handed over.
 pub async fn prepare(shared: &Shared, prompt: &Prompt, mut turn: Turn) -> (Prepared, Turn) {
@@ -83,7 +80,7 @@ async fn attempt(shared: &Shared, prompt: &Prompt, turn: &mut Turn) -> Result<Pr
     if !piece::says_something(&plan.pieces) || gathered.is_all_missing(written) {
         return Ok(Prepared::Say(gathered.report(place.context.as_ref())));
     }
-    let text = gathered.complete(written);
+    let text = gathered.complete(&[quotes(shared, &plan.pieces), written.clone()].concat());
     let named = remembered.resume.is_some() || remembered.after.is_some();
     if text.trim().is_empty() && !named {
         // A tap on the menu sends the bare word.
@@ -103,8 +100,11 @@ async fn attempt(shared: &Shared, prompt: &Prompt, turn: &mut Turn) -> Result<Pr
     Ok(Prepared::Run(Box::new(ready)))
 }
 
-fn words(error: impl std::fmt::Display) -> Refusal {
-    error.to_string()
+/// What others wrote and the prompt replies to; a message that names a thread is its name and no quotation.
+fn quotes(shared: &Shared, pieces: &[Piece]) -> String {
+    let names_thread = |reply: &&Reply| shared.router.resume("", Some(&reply.text)).is_some();
+    let quoted = piece::replies(pieces).filter(|reply| !names_thread(reply)).filter_map(Reply::quotation);
+    quoted.map(|quotation| format!("{quotation}\n\n")).collect()
 }
 
 /// What the journal knows about the thread that a prompt continues, and about where it was written.
@@ -165,20 +165,6 @@ pub fn nearest(rows: &Rows<'_>, place: Scope, preference: &Preference) -> Result
         Some(_) => Ok(rows.preference(place, preference)?.or(rows.preference(Scope::chat(place.chat), preference)?)),
         None => rows.preference(place, preference),
     }
-}
-
-/// The name under which the context of a thread is kept.
-fn thread_name(token: &ResumeToken) -> String {
-    format!("thread:{}", token.thread_key())
-}
-
-fn thread_context(rows: &Rows<'_>, token: &ResumeToken) -> Result<Option<Context>, JournalError> {
-    Ok(rows.value(&thread_name(token))?.and_then(|value| serde_json::from_str(&value).ok()))
-}
-
-/// Keeps where a thread works, so that a bare resume line finds back to it.
-pub fn keep_thread_context(rows: &mut Rows<'_>, token: &ResumeToken, context: &Context) -> Result<(), JournalError> {
-    rows.set_value(&thread_name(token), &serde_json::to_string(context)?)
 }
 
 /// Where a prompt works, and what it says beside that.
@@ -290,222 +276,4 @@ async fn thread(
             })
         })
         .await
-}
-
-#[derive(Debug, Default, PartialEq)]
-struct Session {
-    resume: Option<ResumeToken>,
-    after: Option<PromptId>,
-    context: Option<Context>,
-}
-
-/// The thread of this chat or topic that a message without a reply goes on with: the last one of its engine, or the last in
-/// the place that was named. One that is just beginning counts too.
-fn session(
-    rows: &Rows<'_>,
-    prompt: &Prompt,
-    engine: &EngineId,
-    named: Option<&Context>,
-) -> Result<Session, JournalError> {
-    let scope = plan::session_scope(prompt);
-    let kept = rows.preference(scope, &Preference::session(engine, named))?;
-    let kept = kept.map(|value| ResumeToken::new(engine.clone(), value));
-    let context = kept.as_ref().map(|token| thread_context(rows, token)).transpose()?.flatten();
-    let since = rows.sessions_since(scope)?;
-    let begins = |open: &Prompt, plan: &Plan| {
-        let here = open.id > since && open.id < prompt.id && plan::session_scope(open) == scope;
-        here && plan.engine.as_ref() == Some(engine)
-            && match (named, &kept) {
-                (Some(_), None) => plan.context.as_ref() == named,
-                (Some(_), Some(_)) => false,
-                (None, None) => true,
-                // It was begun in another place since.
-                (None, Some(_)) => plan.resume.is_none() && plan.context != context,
-            }
-    };
-    let open = rows.open_prompts()?.into_iter().map(|open| (Plan::of(&open), open));
-    match open.rev().find(|(plan, open)| begins(open, plan)) {
-        Some((plan, leader)) => Ok(Session { resume: None, after: Some(leader.id), context: plan.context }),
-        None => Ok(Session { resume: kept, after: None, context }),
-    }
-}
-
-/// Keeps the thread with which messages without a reply go on: everywhere, and in its place.
-pub fn keep_session(
-    rows: &mut Rows<'_>,
-    scope: Scope,
-    token: &ResumeToken,
-    context: Option<&Context>,
-) -> Result<(), JournalError> {
-    for place in [None, context] {
-        rows.prefer(scope, &Preference::session(&token.engine, place), Some(&token.value))?;
-    }
-    Ok(())
-}
-
-/// What came along with the words.
-#[derive(Default)]
-struct Gathered {
-    spoken: Vec<String>,
-    /// Paths within the project, with their sizes.
-    files: Vec<(PathBuf, usize)>,
-    /// Why something is not among them.
-    missing: Vec<String>,
-}
-
-impl Gathered {
-    fn complete(&self, written: &str) -> String {
-        let spoken = self.spoken.iter().map(|words| format!("(voice transcribed) {words}"));
-        let files: Vec<String> = self.files.iter().map(|(path, _)| path.display().to_string()).collect();
-        let files = match &files[..] {
-            [] => None,
-            [one] => Some(format!("[uploaded file: {one}]")),
-            more => Some(format!("[uploaded files]\n{}", more.join("\n"))),
-        };
-        let missing = self.missing.iter().map(|why| format!("[missing: {}]", first_line(why)));
-        let written = Some(written.to_owned()).filter(|text| !text.trim().is_empty());
-        written.into_iter().chain(spoken).chain(files).chain(missing).collect::<Vec<_>>().join("\n\n")
-    }
-
-    /// Whether nothing is left that says what to do.
-    fn is_all_missing(&self, written: &str) -> bool {
-        !self.missing.is_empty() && self.spoken.is_empty() && written.trim().is_empty()
-    }
-
-    /// What is said where nothing is run.
-    fn report(&self, context: Option<&Context>) -> String {
-        let saved = self.files.iter().map(|(path, bytes)| {
-            let place = context.map_or_else(String::new, |context| format!(" in `{}`", context.name()));
-            format!("saved `{}`{place} ({})", path.display(), files::size(*bytes))
-        });
-        saved.chain(self.missing.iter().cloned()).collect::<Vec<_>>().join("\n\n")
-    }
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
-}
-
-/// Fetches every file of the pieces: what is spoken is written down, the rest is stored in the folder.
-async fn gather(shared: &Shared, pieces: &[Piece], folder: &std::path::Path) -> Gathered {
-    let mut gathered = Gathered::default();
-    for file in pieces.iter().filter_map(|piece| piece.file.as_ref()) {
-        let fetched = match file.spoken {
-            true => shared.written_down(file).await.map(|said| gathered.spoken.push(said)),
-            false => store(shared, file, folder).await.map(|stored| gathered.files.push(stored)),
-        };
-        gathered.missing.extend(fetched.err());
-    }
-    gathered
-}
-
-async fn store(shared: &Shared, file: &piece::FileRef, folder: &std::path::Path) -> Result<(PathBuf, usize), Refusal> {
-    let content = shared.fetch(file).await?;
-    let size = content.len();
-    let (folder, uploads, name) = (folder.to_owned(), shared.settings.uploads.clone(), file.name.clone());
-    let stored = tokio::task::spawn_blocking(move || files::store_upload(&folder, &uploads, &name, &content));
-    Ok((stored.await.map_err(words)?.map_err(words)?, size))
-}
-
-impl Shared {
-    /// The content of a file at Telegram.
-    pub async fn fetch(&self, file: &piece::FileRef) -> Result<Vec<u8>, Refusal> {
-        let too_large = || format!("`{}` is too large: Telegram gives bots at most 20 MB", file.name);
-        if file.size.is_some_and(|size| size > api::MOST_DOWNLOAD) {
-            return Err(too_large());
-        }
-        let fetched = patiently(patience::MINUTES, patience::unless_refused, || async {
-            // Where a file is may have changed since the last attempt.
-            match self.bot.get_file(&file.id).await?.file_path {
-                Some(path) => self.bot.download(&path, api::MOST_DOWNLOAD).await.map(Some),
-                None => Ok(None),
-            }
-        });
-        match fetched.await {
-            Ok(content) => content.ok_or_else(too_large),
-            Err(error) => Err(format!("`{}` could not be fetched: {error}", file.name)),
-        }
-    }
-
-    /// What was said in a voice note.
-    async fn written_down(&self, file: &piece::FileRef) -> Result<String, Refusal> {
-        let Some(speech) = &self.settings.speech else {
-            return Err("voice notes cannot be written down here\n\nhint: set `stt.api_key`, or `stt.base_url` to an \
-                        endpoint that needs none"
-                .to_owned());
-        };
-        let content = self.fetch(file).await?;
-        let listen = || speech.transcribe(&file.name, content.clone().into());
-        let said = patiently(patience::MINUTES, patience::unless_hopeless, listen).await;
-        let said = said.map_err(|error| format!("the voice note could not be written down: {error}"))?;
-        if said.text.trim().is_empty() {
-            return Err("nothing was understood in the voice note".to_owned());
-        }
-        Ok(said.text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::api::{ChatId, MessageId};
-    use crate::journal::{Journal, NewPrompt};
-
-    const CODEX: EngineId = EngineId::new("codex");
-
-    /// A prompt in the one chat, as the desk has it.
-    fn add(rows: &mut Rows<'_>, place: Option<&str>) -> Prompt {
-        let context = place.map(|place| Context::new(place, None));
-        let plan = Plan { engine: Some(CODEX), context, ..Plan::default() }.to_value();
-        let (message, text, state) = (MessageId(1), String::new(), PromptState::Running);
-        let new = NewPrompt { chat: ChatId(1), topic: None, sender: None, message, state, thread: None, text, plan };
-        let id = rows.add_prompt(&new).unwrap();
-        rows.prompt(id).unwrap().unwrap()
-    }
-
-    /// Its thread gets a name, and it ends.
-    fn name(rows: &mut Rows<'_>, prompt: &Prompt, value: &str) {
-        let (token, context) = (ResumeToken::new(CODEX, value), Plan::of(prompt).context);
-        if let Some(context) = &context {
-            keep_thread_context(rows, &token, context).unwrap();
-        }
-        keep_session(rows, plan::session_scope(prompt), &token, context.as_ref()).unwrap();
-        rows.finish_prompt(prompt.id).unwrap();
-    }
-
-    fn goes_on(
-        rows: &Rows<'_>,
-        prompt: &Prompt,
-        named: Option<&str>,
-    ) -> (Option<String>, Option<PromptId>, Option<String>) {
-        let named = named.map(|name| Context::new(name, None));
-        let Session { resume, after, context } = session(rows, prompt, &CODEX, named.as_ref()).unwrap();
-        (resume.map(|token| token.value), after, context.map(|context| context.name()))
-    }
-
-    #[tokio::test]
-    async fn a_session_goes_on_in_its_place_also_while_it_begins_and_other_places_have_their_own() {
-        let folder = tempfile::tempdir().unwrap();
-        let (journal, _orders) = Journal::open(folder.path()).unwrap();
-        let work = |rows: &mut Rows<'_>| {
-            let some = |word: &str| Some(word.to_owned());
-            let first = add(rows, Some("one"));
-            let next = Prompt { id: PromptId(100), ..first.clone() };
-            assert_eq!(goes_on(rows, &next, None), (None, Some(first.id), some("one")));
-            assert_eq!(goes_on(rows, &next, Some("one")), (None, Some(first.id), some("one")));
-            assert_eq!(goes_on(rows, &next, Some("two")), (None, None, None), "a new thread");
-            name(rows, &first, "t-1");
-            assert_eq!(goes_on(rows, &next, None), (some("t-1"), None, some("one")));
-            let second = add(rows, Some("two"));
-            assert_eq!(goes_on(rows, &next, None), (None, Some(second.id), some("two")), "what was begun last");
-            assert_eq!(goes_on(rows, &next, Some("one")), (some("t-1"), None, some("one")));
-            name(rows, &second, "t-2");
-            assert_eq!(goes_on(rows, &next, None), (some("t-2"), None, some("two")));
-            assert_eq!(goes_on(rows, &next, Some("one")), (some("t-1"), None, some("one")));
-            assert_eq!(rows.forget_sessions(plan::session_scope(&next))?, 3);
-            assert_eq!(goes_on(rows, &next, Some("one")), (None, None, None));
-            Ok(())
-        };
-        journal.transact(work).await.unwrap();
-    }
 }

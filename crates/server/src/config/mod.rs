@@ -35,7 +35,7 @@ mod wakes;
 pub use agents::Agent;
 pub use bot::Bot;
 pub use environment::Environment;
-pub use load::{Loaded, Origin, Override, Sources, file_path as load_path, load};
+pub use load::{Loaded, Origin, Override, Sources, file_path as load_path, load, load_text};
 pub use nearest::nearest;
 pub use network::Network;
 pub use problem::{ConfigError, Problem};

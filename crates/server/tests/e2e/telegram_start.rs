@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::telegram::{ANN, Bridge, GROUP, Setup, TOKEN, walk_through_setup};
+use crate::support::telegram::{ANN, Bridge, Fault, GROUP, Setup, TOKEN, walk_through_setup};
 use crate::support::terminal::Terminal;
 use crate::support::{self, moot};
 
@@ -69,6 +69,41 @@ async fn setup_checks_the_token_and_writes_a_configuration_that_works() {
     assert_eq!(mode & 0o077, 0, "it holds a token");
     let checked = moot(home.path(), &["config", "check"], &[]).await;
     assert_eq!(checked.code, Some(0), "{}", checked.stderr);
+}
+
+#[tokio::test]
+async fn setup_makes_the_file_that_it_was_given_and_tries_again_when_telegram_fails() {
+    let setup = Setup::new().await;
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("below/new.toml");
+    setup.api.fail_next("getMe", Fault::Status(502), 1);
+    let words = ["--chat", "1001", "--engine", "claude", "--config", file.to_str().unwrap()];
+    let (code, said) = walk_through_setup(home.path(), &setup.api, TOKEN, &words).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("trying again"), "{said}");
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.contains(TOKEN) && written.contains("chat_id = 1001"), "{written}");
+}
+
+#[tokio::test]
+async fn setup_asks_again_for_a_mistyped_token_and_waits_through_a_502() {
+    let setup = Setup::new().await;
+    let home = tempfile::tempdir().unwrap();
+    configured(home.path(), &format!("[telegram]\napi_base = \"{}\"\n", setup.api.base()));
+    let mut terminal = Terminal::run(home.path(), &["telegram", "setup", "--engine", "claude"]);
+    for wrong in ["nonsense\n", "1:wrong\n"] {
+        terminal.shows("Token: ").await;
+        terminal.press(wrong);
+        terminal.shows("Try again").await;
+    }
+    terminal.shows("Token: ").await;
+    setup.api.fail_next("getUpdates", Fault::Status(502), 1);
+    terminal.press(&format!("{TOKEN}\n"));
+    terminal.shows("Now write anything to @moot_test_bot").await;
+    setup.api.say(ANN, ANN, "hi");
+    terminal.shows("Serve this chat?").await;
+    terminal.press("y\n");
+    assert_eq!(terminal.end().await, Some(0));
 }
 
 /// Writes the configuration of a home, and says where it is.

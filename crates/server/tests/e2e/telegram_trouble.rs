@@ -184,3 +184,98 @@ async fn in_chat_mode_a_thread_goes_on_where_it_was_begun_and_every_place_has_it
     }
     assert_eq!(bridge.engine_log().len(), 10, "a tap on the menu runs nothing");
 }
+
+#[tokio::test]
+async fn a_group_with_a_new_id_is_told_once_which_key_to_set_to_it() {
+    const OLD: i64 = -300;
+    const NEW: i64 = -1_000_000_000_300;
+    let setup = Setup::new().await.telegram("chat_id = -300\nallowed_user_ids = [1001]");
+    setup.api.with(|world| {
+        world.add_group(OLD);
+        world.add_group(NEW);
+    });
+    let mut bridge = setup.start().await;
+    for _ in 0..2 {
+        bridge.api.with(|world| {
+            world.say(OLD, ANN, json!({"migrate_to_chat_id": NEW}));
+            world.chat(OLD).moved_to = Some(NEW);
+        });
+        // What is owed to the old group moves with it, and tells of the move too.
+        bridge.api.say(OLD, ANN, "/status");
+        bridge.api.wait("all is taken", |world| world.is_all_taken().then_some(())).await;
+    }
+    let told = bridge.wait_text(NEW, "this group has become a supergroup").await;
+    assert!(told.text.contains("set telegram.chat_id to -1000000000300"), "{}", told.text);
+    bridge.stop().await;
+    let words = bridge.api.shown(NEW);
+    let count = words.iter().filter(|message| message.text.starts_with("this group has become")).count();
+    assert_eq!(count, 1, "{words:?}");
+}
+
+#[tokio::test]
+async fn a_voice_note_or_a_file_in_reply_to_a_card_is_the_note() {
+    for file in ["v", "d"] {
+        let (setup, _) = with_failing_ears(&[]).await;
+        setup.api.with(|world| world.add_file("d", "documents/2", b"a plan"));
+        let bridge = setup.start().await;
+        bridge.api.wait("the menu", |world| (!world.commands.is_empty()).then_some(())).await;
+        bridge.api.say(ANN, ANN, "/claude clean up");
+        let card = bridge.wait_text(ANN, "permission · claude").await;
+        let (fields, expected) = match file {
+            "v" => (voice(&json!({"reply_to": card.id})), "(voice transcribed) fix the spoken bug"),
+            _ => {
+                let document = json!({"file_id": "d", "file_name": "plan.txt"});
+                (json!({"document": document, "caption": "like this", "reply_to": card.id}), "incoming/plan.txt")
+            }
+        };
+        bridge.api.say_more(ANN, ANN, fields);
+        bridge.wait_text(ANN, "done · claude").await;
+        let answers = std::fs::read_to_string(bridge.path("answers")).unwrap();
+        assert!(answers.contains("\"deny\"") && answers.contains(expected), "{answers}");
+        assert!(bridge.engine_log().is_empty(), "no other run");
+    }
+}
+
+#[tokio::test]
+async fn what_no_engine_can_be_given_is_answered_once_and_service_messages_are_not() {
+    let bridge = Bridge::start().await;
+    bridge.api.say_more(ANN, ANN, json!({"new_chat_title": "x"}));
+    bridge.api.say_more(ANN, ANN, json!({"sticker": {"file_id": "s"}}));
+    bridge.api.say_more(ANN, ANN, json!({"dice": {"emoji": "x", "value": 3}}));
+    bridge.wait_text(ANN, "this cannot be given to an engine").await;
+    bridge.api.say(ANN, ANN, "/status");
+    bridge.wait_text(ANN, "nothing runs").await;
+    let shown = bridge.api.shown(ANN);
+    let told: Vec<_> = shown.iter().filter(|message| message.text.contains("cannot be given to an engine")).collect();
+    assert!(told.len() == 1 && told[0].text.contains("voice notes, photos or files"), "{shown:?}");
+}
+
+#[tokio::test]
+async fn the_words_after_new_are_the_first_prompt_of_the_new_thread() {
+    let bridge = with_two_projects().await.start().await;
+    for (text, runs) in [("one", 2), ("/new fix the login bug", 4), ("and two", 6)] {
+        bridge.api.say(ANN, ANN, text);
+        bridge.wait_engine(text, |log| log.len() == runs).await;
+        let word = text.rsplit(' ').next().unwrap();
+        bridge.api.wait_shown(ANN, "its answer", |message| message.text.contains(&format!("{word}\n"))).await;
+    }
+    let log = bridge.engine_log();
+    let thread = |at: usize| log[at].split_whitespace().nth(1).unwrap();
+    assert!(log[2].ends_with("fix the login bug") && !log[2].contains("/new"), "{log:?}");
+    assert_ne!(thread(0), thread(2), "{log:?}");
+    assert_eq!(thread(2), thread(4), "it goes on: {log:?}");
+}
+
+#[tokio::test]
+async fn what_somebody_else_wrote_and_linked_comes_along() {
+    let bridge = with_group().await.start().await;
+    let theirs = bridge.api.say(GROUP, crate::support::telegram::EVE, "it breaks here");
+    let link = json!([{"type": "text_link", "offset": 0, "length": 4, "url": "https://x.org/why"}]);
+    bridge.api.say_more(GROUP, ANN, json!({"text": "this explains it?", "entities": link, "reply_to": theirs}));
+    let last = bridge.wait_text(GROUP, "done").await;
+    assert!(
+        bridge.engine_log()[0].contains("> it breaks here\\n\\nthis (https://x.org/why) explains it?"),
+        "{}",
+        last.text
+    );
+}

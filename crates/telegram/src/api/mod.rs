@@ -3,6 +3,7 @@
 //! The token is part of every address, so addresses never appear in an error or a log.
 
 mod error;
+mod links;
 mod wire;
 
 use std::path::Path;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -119,6 +120,17 @@ pub struct Message {
     pub video_note: Option<Attachment>,
     pub animation: Option<Attachment>,
     pub sticker: Option<Attachment>,
+    /// Things that people send and that say nothing to an engine.
+    pub location: Option<IgnoredAny>,
+    pub contact: Option<IgnoredAny>,
+    pub poll: Option<IgnoredAny>,
+    pub dice: Option<IgnoredAny>,
+    pub game: Option<IgnoredAny>,
+    pub story: Option<IgnoredAny>,
+    pub checklist: Option<IgnoredAny>,
+    pub paid_media: Option<IgnoredAny>,
+    /// There in the service message that says that the group has another id now.
+    pub migrate_to_chat_id: Option<ChatId>,
     /// The buttons below it, for a message of the bot's own.
     pub reply_markup: Option<Value>,
 }
@@ -151,6 +163,27 @@ impl Message {
     /// What the first button below it says to us.
     pub fn button_data(&self) -> Option<&str> {
         self.reply_markup.as_ref()?.pointer("/inline_keyboard/0/0/callback_data")?.as_str()
+    }
+
+    /// Whether somebody sent something that is neither words nor a file. Service messages are nobody's.
+    pub fn is_unreadable(&self) -> bool {
+        let things = [
+            &self.location,
+            &self.contact,
+            &self.poll,
+            &self.dice,
+            &self.game,
+            &self.story,
+            &self.checklist,
+            &self.paid_media,
+        ];
+        self.sticker.is_some() || things.into_iter().any(Option::is_some)
+    }
+
+    /// Says something else instead of its words.
+    pub fn replace_words(&mut self, words: &str) {
+        let place = if self.text.is_some() { &mut self.text } else { &mut self.caption };
+        *place = Some(words.to_owned());
     }
 
     pub fn is_forwarded(&self) -> bool {

@@ -1,18 +1,30 @@
 //! Buttons, and words in reply to a card: each decision counts once, and only from somebody who may.
 
+use std::sync::Arc;
+
 use folkmoot_engines::desk::Cancelled;
 use folkmoot_engines::event::Answer;
 
 use super::hub::NOT_KNOWN;
 use super::messages::Incoming;
-use super::{Bridge, Spot};
+use super::{Bridge, Event, Spot};
 use crate::api::{CallbackQuery, UpdateId, UserId};
 use crate::cards::{self, Question};
 use crate::journal::{Card, Content, JournalError, PromptId, Rows};
 use crate::patience::{self, patiently};
 use crate::permission::Verdict;
+use crate::piece::Piece;
 use crate::press::{Asker, Press};
-use crate::show;
+use crate::{gather, show};
+
+/// What somebody says to a card.
+pub(super) struct Note {
+    spot: Spot,
+    by: UserId,
+    name: String,
+    card: Card,
+    words: String,
+}
 
 impl Bridge {
     pub(super) async fn button(&mut self, update: UpdateId, query: CallbackQuery) -> Result<(), JournalError> {
@@ -80,16 +92,43 @@ impl Bridge {
         self.settle(card, answer, how, by.id, &by.first_name).await
     }
 
-    /// Words in reply to a card.
-    pub(super) async fn note(&mut self, incoming: Incoming, card: &Card, text: &str) -> Result<(), JournalError> {
+    /// A reply to a card. What is spoken has to be written down first and files to be fetched; the card is open meanwhile, and
+    /// when the bridge ends, so does the engine that asked.
+    pub(super) async fn note(&mut self, incoming: Incoming, card: Card, piece: Piece) -> Result<(), JournalError> {
         if !self.take(incoming.update).await? {
             return Ok(());
         }
-        let Some(question) = Question::of(card) else { return Ok(()) };
-        let (answer, how) = cards::note(&question.ask, text.trim());
+        let spot = Spot::at(&incoming.message);
+        if Question::of(&card).is_none() {
+            return self.shared.say(spot, "reply to this one in written words").await;
+        }
         let name = incoming.message.from.as_ref().map(|from| from.first_name.clone()).unwrap_or_default();
-        let said = self.settle(card.clone(), answer, how, incoming.sender, &name).await?;
-        self.shared.say(Spot::at(&incoming.message), said).await
+        let mut note = Note { spot, by: incoming.sender, name, card, words: piece.text.clone() };
+        let folder = note.card.prompt.and_then(|prompt| self.live.get(&prompt)?.plan.folder.clone());
+        let Some(folder) = folder.filter(|_| piece.file.is_some()) else { return self.noted(note).await };
+        let (shared, events) = (Arc::clone(&self.shared), self.events.clone());
+        tokio::spawn(async move {
+            match gather::note(&shared, &piece, &folder).await {
+                Ok(words) => {
+                    note.words = words;
+                    let _ = events.send(Event::Noted(Box::new(note)));
+                }
+                Err(refusal) => {
+                    if let Err(error) = shared.say(spot, refusal).await {
+                        tracing::error!(%error, "the answer to a note could not be stored");
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// The words of a note are there: they decide.
+    pub(super) async fn noted(&mut self, note: Note) -> Result<(), JournalError> {
+        let Some(question) = Question::of(&note.card) else { return Ok(()) };
+        let (answer, how) = cards::note(&question.ask, note.words.trim());
+        let said = self.settle(note.card, answer, how, note.by, &note.name).await?;
+        self.shared.say(note.spot, said).await
     }
 
     /// Decides a card once: first in the journal, then for the engine, as long as that waits.

@@ -5,19 +5,21 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Bridge, Spot, say};
-use crate::api::{Content as UpdateContent, Message, Update, UpdateId, UserId};
+use crate::api::{ChatId, Content as UpdateContent, Message, Update, UpdateId, UserId};
 use crate::commands::{self, Call};
 use crate::joining::Sender;
 use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope};
 use crate::permission::{NOBODY_ALLOWED, Verdict};
 use crate::piece::{self, Piece};
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::prepare;
 use crate::press::Press;
 use crate::{directives, menu, show};
 
 /// How often a group is told that nobody may give orders in it.
 const EXPLAIN_AGAIN: Duration = Duration::from_secs(3600);
+/// What is said about stickers and the like.
+const UNREADABLE: &str = "this cannot be given to an engine; send text, voice notes, photos or files";
 /// How long something forwarded waits for words about it.
 const HOLD: Duration = Duration::from_secs(600);
 
@@ -62,7 +64,13 @@ impl Bridge {
         self.shared.journal.transact(move |rows| rows.take_update(update)).await
     }
 
-    async fn message(&mut self, update: UpdateId, message: Message) -> Result<(), JournalError> {
+    async fn message(&mut self, update: UpdateId, mut message: Message) -> Result<(), JournalError> {
+        if let Some(to) = message.migrate_to_chat_id {
+            // Told first and taken then, so that a journal that fails does not lose it.
+            self.moved(message.chat.id, to).await?;
+            return self.take(update).await.map(drop);
+        }
+        message.spell_out_links();
         if self.is_for_hub(update, &message).await? {
             return Ok(());
         }
@@ -78,14 +86,31 @@ impl Bridge {
 
     /// Says in a group what is missing, but not all the time.
     async fn explain(&mut self, update: UpdateId, message: &Message) -> Result<(), JournalError> {
-        let now = Instant::now();
-        let recently = self.explained.get(&message.chat.id).is_some_and(|at| now - *at < EXPLAIN_AGAIN);
-        if !self.take(update).await? || recently {
+        if !self.take(update).await? || !self.may_explain(message.chat.id) {
             return Ok(());
         }
-        self.explained.insert(message.chat.id, now);
         tracing::warn!(chat = %message.chat.id, "a group is refused: `telegram.allowed_user_ids` is empty");
         self.shared.say(Spot::at(message), NOBODY_ALLOWED).await
+    }
+
+    /// Whether nothing was explained in this chat for a while; from now on something was.
+    fn may_explain(&mut self, chat: ChatId) -> bool {
+        let now = Instant::now();
+        let recently = self.explained.get(&chat).is_some_and(|at| now - *at < EXPLAIN_AGAIN);
+        if !recently {
+            self.explained.insert(chat, now);
+        }
+        !recently
+    }
+
+    /// Something that no engine can be given: whoever sent it hears what can be sent, but not every time.
+    async fn unreadable(&mut self, incoming: &Incoming) -> Result<(), JournalError> {
+        let message = &incoming.message;
+        let taken = self.take(incoming.update).await?;
+        if !taken || !message.chat.is_private() || !message.is_unreadable() || !self.may_explain(message.chat.id) {
+            return Ok(());
+        }
+        self.shared.say(Spot::at(message), UNREADABLE).await
     }
 
     async fn served(&mut self, incoming: Incoming) -> Result<(), JournalError> {
@@ -100,12 +125,15 @@ impl Bridge {
         let command = orders.split_whitespace().next().and_then(|word| names.command(word));
         let command = command.map(|name| name.to_lowercase());
         match command {
+            Some(name) if name == "new" && !after_command(orders).is_empty() => {
+                self.begin_anew(incoming, after_command(orders)).await
+            }
             Some(name) if menu::is_reserved(&name) || name == "start" => {
                 self.command(incoming, target, name, orders).await
             }
-            _ => match target.card {
-                Some(card) if !text.trim().is_empty() => self.note(incoming, &card, &text).await,
-                _ => self.piece(incoming, orders).await,
+            _ => match (target.card, Piece::of(&incoming.message)) {
+                (Some(card), Some(piece)) => self.note(incoming, card, piece).await,
+                _ => self.piece(incoming, orders, false).await,
             },
         }
     }
@@ -172,7 +200,7 @@ impl Bridge {
             // What was written before the command is meant before it; what has no words yet goes on waiting for them.
             self.close_window(incoming.key()).await;
         }
-        let rest = text.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
+        let rest = after_command(text);
         let spot = Spot::at(&incoming.message);
         let call = Call {
             name,
@@ -189,10 +217,19 @@ impl Bridge {
         }
     }
 
-    /// Puts a message into the prompt it belongs to, and stores both at once.
-    async fn piece(&mut self, incoming: Incoming, orders: &str) -> Result<(), JournalError> {
+    /// `/new` with words: they are the first prompt of the new thread.
+    async fn begin_anew(&mut self, mut incoming: Incoming, words: &str) -> Result<(), JournalError> {
+        if !self.joining.is_held(incoming.key()) {
+            self.close_window(incoming.key()).await;
+        }
+        incoming.message.replace_words(words);
+        self.piece(incoming, words, true).await
+    }
+
+    /// Puts a message into the prompt it belongs to, and stores both at once; `anew` forgets the thread that would go on.
+    async fn piece(&mut self, incoming: Incoming, orders: &str, anew: bool) -> Result<(), JournalError> {
         let Some(piece) = Piece::of(&incoming.message) else {
-            return self.take(incoming.update).await.map(drop);
+            return self.unreadable(&incoming).await;
         };
         let names = self.shared.names();
         let directed = directives::parse(orders, &names, false)
@@ -202,7 +239,7 @@ impl Bridge {
         if joins.is_none() {
             self.close_window(key).await;
         }
-        let update = incoming.update;
+        let (update, session) = (incoming.update, plan::session_scope_at(incoming.place(), incoming.sender));
         let new = NewPrompt {
             chat: key.chat,
             topic: key.topic,
@@ -217,6 +254,9 @@ impl Bridge {
         let store = move |rows: &mut crate::journal::Rows<'_>| {
             if !rows.take_update(update)? {
                 return Ok(None);
+            }
+            if anew {
+                rows.forget_sessions(session)?;
             }
             let open = joins.map(|id| rows.prompt(id)).transpose()?.flatten();
             let Some(mut open) = open.filter(|open| open.state == PromptState::Gathering) else {
@@ -300,10 +340,15 @@ impl Bridge {
     /// Shows a sign where files have to be fetched first, and finds out where the prompt goes.
     async fn receive(&mut self, prompt: &Prompt, mut plan: Plan) -> Result<(), JournalError> {
         let mut prompt = prompt.clone();
-        if plan.pieces.iter().any(|piece| piece.file.is_some()) && plan.slip().is_none() {
+        if piece::files(&plan.pieces).next().is_some() && plan.slip().is_none() {
             prompt = self.show_receiving(prompt, &mut plan).await?;
         }
         self.take_up(prompt);
         Ok(())
     }
+}
+
+/// What follows the first word.
+fn after_command(text: &str) -> &str {
+    text.trim_start().split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim())
 }

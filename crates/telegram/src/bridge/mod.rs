@@ -32,6 +32,7 @@ mod coming;
 mod greet;
 mod hub;
 mod messages;
+mod moved;
 mod poll;
 mod recover;
 mod runs;
@@ -39,6 +40,7 @@ mod say;
 #[cfg(test)]
 mod tests;
 
+use buttons::Note;
 use coming::Coming;
 pub use say::{Spot, post};
 
@@ -92,6 +94,8 @@ enum Event {
     /// A prompt is with the desk, but that is not stored yet.
     Begun(PromptId),
     News(PromptId, Box<News>),
+    /// What somebody said or sent in reply to a card is there.
+    Noted(Box<Note>),
     Outcome(Outcome),
     /// Telegram refuses the bot for good.
     Refused(ApiError),
@@ -239,6 +243,14 @@ impl Bridge {
             Event::Prepared(prompt, prepared, turn) => self.prepared(*prompt, prepared, turn).await,
             Event::Begun(prompt) => return self.begun(prompt).await,
             Event::News(prompt, news) => return self.news(prompt, *news).await,
+            Event::Noted(note) => self.noted(*note).await,
+            Event::Outcome(Outcome::Moved { from, to }) => {
+                let told = self.moved(from, to).await;
+                if told.is_err() {
+                    self.later(RETRY, Event::Outcome(Outcome::Moved { from, to }));
+                }
+                told
+            }
             Event::Outcome(outcome) => {
                 outcome_log(&outcome);
                 Ok(())
@@ -283,12 +295,8 @@ async fn until(instant: Option<Instant>) {
 }
 
 fn outcome_log(outcome: &Outcome) {
-    match outcome {
-        Outcome::Arrived { .. } => {}
-        Outcome::Failed { chat, reason, .. } => tracing::warn!(%chat, reason, "Telegram did not take a message"),
-        Outcome::Moved { from, to } => {
-            tracing::warn!(%from, %to, "a group has a new id; set `telegram.chat_id` or the project's `chat_id` to it");
-        }
+    if let Outcome::Failed { chat, reason, .. } = outcome {
+        tracing::warn!(%chat, reason, "Telegram did not take a message");
     }
 }
 

@@ -14,7 +14,8 @@ use crate::api::Keyboard;
 use crate::cards::{self, Question};
 use crate::journal::{Content, JournalError, Kind, NewCard, Prompt, PromptId, PromptState, Rows};
 use crate::plan::{self, Plan};
-use crate::prepare::{Prepared, Ready, keep_session, keep_thread_context};
+use crate::prepare::{Prepared, Ready};
+use crate::sessions::{keep_session, keep_thread_context};
 use crate::settings::Sessions;
 use crate::turns::Turn;
 use crate::{show, usage};
@@ -74,7 +75,7 @@ impl Bridge {
     }
 
     /// Something that is to be handled after a pause.
-    fn later(&self, pause: std::time::Duration, event: Event) {
+    pub(super) fn later(&self, pause: std::time::Duration, event: Event) {
         let events = self.events.clone();
         tokio::spawn(async move {
             sleep(pause).await;

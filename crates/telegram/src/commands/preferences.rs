@@ -6,6 +6,7 @@ use folkmoot_engines::event::EngineId;
 use super::{Answer, Call, context_here, known_engine, said};
 use crate::bridge::Bridge;
 use crate::journal::{JournalError, Preference, Scope};
+use crate::plan;
 use crate::prepare::nearest;
 use crate::settings::Sessions;
 
@@ -13,10 +14,7 @@ const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// Forgets the thread that would go on here.
 pub async fn new(bridge: &Bridge, call: &Call) -> Answer {
-    let scope = match call.place.topic {
-        None if call.place.chat.is_group() => call.place.of(call.sender),
-        _ => call.place,
-    };
+    let scope = plan::session_scope_at(call.place, call.sender);
     let forgotten = bridge.shared().journal.transact(move |rows| rows.forget_sessions(scope)).await?;
     said(match (bridge.shared().settings.sessions, forgotten) {
         (Sessions::Stateless, _) => {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use folkmoot_engines::availability;
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines::ALL;
-use folkmoot_telegram::api::{ApiError, Bot, Content, Message, UpdateId, User};
+use folkmoot_telegram::api::{ApiError, Bot, Content, Me, Message, UpdateId, User};
+use folkmoot_telegram::patience::{self, patiently};
 use folkmoot_telegram::permission;
 
 use crate::cli::{Fault, Settings, output, prompt};
-use crate::config::{Loaded, edit};
+use crate::config::{Loaded, edit, load_path, load_text};
 use crate::runner;
 
 /// How long one look for a message takes.
@@ -50,11 +51,8 @@ struct Choice {
 }
 
 pub async fn run(settings: &Settings, args: Args) -> anyhow::Result<()> {
-    let loaded = settings.load()?;
-    let token = token(&args)?;
-    let bot = Bot::new(&loaded.config.telegram.api_base, &token)
-        .map_err(|error| Fault::usage(error.to_string()).hint("copy the whole token that @BotFather gave you"))?;
-    let me = bot.get_me().await.map_err(|error| token_fault(&error))?;
+    let loaded = load(settings)?;
+    let (token, bot, me) = bot(&args, &loaded.config.telegram.api_base).await?;
     output::note(&format!("This is @{}.", me.username));
     let (chat, user) = match args.chat {
         Some(chat) => (chat, args.user),
@@ -73,11 +71,57 @@ pub async fn run(settings: &Settings, args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn token(args: &Args) -> anyhow::Result<String> {
+/// The configuration as it is; a file that is not there yet is what this command makes.
+fn load(settings: &Settings) -> anyhow::Result<Loaded> {
+    let sources = settings.sources();
+    let (file, _) = load_path(&sources)?;
+    match file.exists() {
+        true => settings.load(),
+        false => Ok(load_text(&sources, file, String::new())?),
+    }
+}
+
+/// The bot of a token that Telegram knows. Whoever mistypes it at a terminal is asked again.
+async fn bot(args: &Args, api_base: &str) -> anyhow::Result<(String, Bot, Me)> {
     if !args.token_stdin {
         output::note("Write /newbot to @BotFather in Telegram, and paste the token that it gives you.");
     }
-    Ok(prompt::secret("Token", args.token_stdin)?.expose().trim().to_owned())
+    loop {
+        let token = prompt::secret("Token", args.token_stdin)?.expose().trim().to_owned();
+        let fault = match Bot::new(api_base, &token) {
+            Err(error) => Fault::usage(error.to_string()).hint("copy the whole token that @BotFather gave you"),
+            Ok(bot) => match asked(patience::A_MOMENT, || bot.get_me()).await {
+                Ok(me) => return Ok((token, bot, me)),
+                Err(error) if error.is_unauthorized() => token_fault(&error),
+                Err(error) => return Err(token_fault(&error).into()),
+            },
+        };
+        if args.token_stdin {
+            return Err(fault.into());
+        }
+        output::note(&format!("{fault}\nTry again, or end with Ctrl+C."));
+    }
+}
+
+/// Asks Telegram for something, again where the network or the server fails; whoever waits is told.
+async fn asked<T, F>(patience: Option<Duration>, mut call: impl FnMut() -> F) -> Result<T, ApiError>
+where
+    F: Future<Output = Result<T, ApiError>>,
+{
+    let told = std::cell::Cell::new(false);
+    let noted = || {
+        let call = call();
+        async {
+            let answer = call.await;
+            if let Err(error @ (ApiError::Unreachable { .. } | ApiError::RateLimited { .. })) = &answer
+                && !told.replace(true)
+            {
+                output::note(&format!("{error}; trying again."));
+            }
+            answer
+        }
+    };
+    patiently(patience, patience::unless_refused, noted).await
 }
 
 fn token_fault(error: &ApiError) -> Fault {
@@ -97,7 +141,8 @@ async fn capture(bot: &Bot, name: &str) -> anyhow::Result<(i64, Option<i64>)> {
     let mut offset = skip_old(bot).await?;
     output::note(&format!("Now write anything to @{name}, in the chat or group that it should serve."));
     loop {
-        let updates = bot.get_updates(offset, LOOK).await.map_err(|error| token_fault(&error))?;
+        let updates = asked(patience::MINUTES, || bot.get_updates(offset, LOOK)).await;
+        let updates = updates.map_err(|error| token_fault(&error))?;
         for update in updates {
             offset = Some(UpdateId(update.update_id.0 + 1));
             let Content::Message(message) = update.content else { continue };
@@ -118,7 +163,8 @@ async fn capture(bot: &Bot, name: &str) -> anyhow::Result<(i64, Option<i64>)> {
 async fn skip_old(bot: &Bot) -> anyhow::Result<Option<UpdateId>> {
     let mut offset = None;
     loop {
-        let old = bot.get_updates(offset, Duration::ZERO).await.map_err(|error| token_fault(&error))?;
+        let old = asked(patience::MINUTES, || bot.get_updates(offset, Duration::ZERO)).await;
+        let old = old.map_err(|error| token_fault(&error))?;
         match old.last() {
             Some(last) => offset = Some(UpdateId(last.update_id.0 + 1)),
             None => return Ok(offset),
