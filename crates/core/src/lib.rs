@@ -12,6 +12,7 @@ pub mod command;
 pub mod decide;
 pub mod delivery;
 pub mod event;
+mod hash;
 pub mod hosting;
 pub mod ids;
 pub mod lookup;

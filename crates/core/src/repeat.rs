@@ -2,6 +2,7 @@
 
 use ulid::Ulid;
 
+use crate::hash::fnv128;
 use crate::ids::*;
 
 /// What a send and its repeats have in common, made of the client's key, the place and the words: a client that gives every
@@ -14,16 +15,13 @@ pub fn key(
     file: Option<FileId>,
     content: &str,
 ) -> String {
-    // FNV-1a: quick, and the same for ever. Whoever makes two of them meet only loses a message of their own.
-    const START: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    let hash = |hash: u128, byte: &u8| (hash ^ u128::from(*byte)).wrapping_mul(PRIME);
     let thread = thread.map_or(0, |thread| thread.0).to_be_bytes();
     let file = file.map_or(0, |file| file.0).to_be_bytes();
     // Lengths that are not fixed are told apart by the length before them.
     let length = (client_key.len() as u64).to_be_bytes();
     let parts = [&length[..], client_key.as_bytes(), &channel.0.to_be_bytes(), &thread, &file, content.as_bytes()];
-    Ulid(parts.into_iter().flatten().fold(START, hash)).to_string()
+    // Whoever makes two of them meet only loses a message of their own.
+    Ulid(fnv128(&parts)).to_string()
 }
 
 #[cfg(test)]

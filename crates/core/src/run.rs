@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::Millis;
+use crate::hash::fnv64;
 use crate::ids::*;
 use crate::model::File;
 
@@ -174,17 +175,9 @@ pub struct RunAction {
 impl RunActionId {
     /// Where an action is kept: beside the others of its run, and found without a look-up.
     pub fn of(run: RunId, action: &str) -> Self {
-        let run_bytes = run.0.to_be_bytes();
-        let hash = fnv(fnv(FNV_START, &run_bytes), action.as_bytes());
+        let hash = fnv64(&[&run.0.to_be_bytes(), action.as_bytes()]);
         Self((run.0 >> 64 << 64) | u128::from(hash))
     }
-}
-
-const FNV_START: u64 = 0xCBF2_9CE4_8422_2325;
-
-/// FNV-1a: spreads short names well and never changes, which a stored id must not.
-fn fnv(start: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3))
 }
 
 /// What an agent continues a thread with.

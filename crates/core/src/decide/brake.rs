@@ -15,6 +15,7 @@ use super::{Context, Decision, attention, deliveries, messages};
 use crate::command::{Reply, Send};
 use crate::delivery::{Cause, Delivery, DeliveryState, HELD};
 use crate::event::Event;
+use crate::hash::fnv64;
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
@@ -225,13 +226,9 @@ fn question(
     })
 }
 
-/// The same text of the same chain, sent again, is one question (FNV-1a: it only has to differ for different texts).
+/// The same text of the same chain, sent again, is one question.
 fn fingerprint(message: &Message) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in message.content.bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    format!("brake-{}-{hash:016x}", message.root_id())
+    format!("brake-{}-{:016x}", message.root_id(), fnv64(&[message.content.as_bytes()]))
 }
 
 /// What people's word on a held text leads to: it is posted, or the chain ends.
