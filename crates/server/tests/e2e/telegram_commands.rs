@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::telegram::{ANN, Bridge, EVE, Fault, GROUP, Setup};
+use crate::support::telegram::{ANN, Bridge, EVE, Fault, GROUP, Message, Setup};
 
 pub const FORUM: i64 = -1_000_000_000_777;
 
@@ -324,8 +324,8 @@ async fn a_voice_note_is_written_down_without_blocking_anything_else() {
     assert!(log[2].contains("(voice transcribed) fix the spoken bug"), "{log:?}");
 }
 
-#[tokio::test]
-async fn a_permission_question_is_a_card_that_is_decided_once_by_somebody_who_may() {
+/// A group in which an engine asks for permission.
+pub async fn with_a_card() -> (Bridge, Message) {
     let setup = Setup::new().await.telegram("chat_id = -100200\nallowed_user_ids = [1001]");
     setup.api.with(|world| {
         world.add_group(GROUP);
@@ -334,6 +334,12 @@ async fn a_permission_question_is_a_card_that_is_decided_once_by_somebody_who_ma
     bridge.api.wait("the menu", |world| (!world.commands.is_empty()).then_some(())).await;
     bridge.api.say(GROUP, ANN, "/claude clean up");
     let card = bridge.wait_text(GROUP, "permission · claude").await;
+    (bridge, card)
+}
+
+#[tokio::test]
+async fn a_permission_question_is_a_card_that_is_decided_once_by_somebody_who_may() {
+    let (bridge, card) = with_a_card().await;
     assert!(card.text.contains("rm -rf build"), "the exact command: {}", card.text);
     let buttons = card.buttons();
     let press = bridge.api.press(GROUP, card.id, EVE, &buttons[0]);

@@ -8,6 +8,7 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
 use crate::support::telegram::{ANN, Bridge, Fault, GROUP, Setup};
+use crate::telegram_commands::with_a_card;
 
 /// A group for Ann.
 async fn with_group() -> Setup {
@@ -66,14 +67,7 @@ async fn a_button_is_answered_after_a_429() {
 
 #[tokio::test]
 async fn a_card_is_not_decided_from_another_chat() {
-    let setup = Setup::new().await.telegram("chat_id = -100200\nallowed_user_ids = [1001]");
-    setup.api.with(|world| {
-        world.add_group(GROUP);
-    });
-    let bridge = setup.start().await;
-    bridge.api.wait("the menu", |world| (!world.commands.is_empty()).then_some(())).await;
-    bridge.api.say(GROUP, ANN, "/claude clean up");
-    let card = bridge.wait_text(GROUP, "permission · claude").await;
+    let (bridge, card) = with_a_card().await;
     bridge.api.say(ANN, ANN, "/status");
     let elsewhere = bridge.wait_text(ANN, "nothing runs").await;
     let query = bridge.api.press(ANN, elsewhere.id, ANN, &card.buttons()[0]);
