@@ -88,6 +88,18 @@ pub fn open_invite<'a>(state: &'a State, code_hash: &KeyHash, now: Millis) -> Re
     invite.filter(still_given).ok_or(refusal::INVITE_OVER)
 }
 
+/// An invitation with which agents may still add themselves: it ends with its time and with the rights of who gave it.
+pub fn open_provision<'a>(
+    state: &'a State,
+    workspace: WorkspaceId,
+    hash: &KeyHash,
+    now: Millis,
+) -> Result<&'a Token, Refusal> {
+    let token = state.provision_token(workspace, hash, now);
+    let still_given = |token: &&Token| state.member(token.made_by).is_some_and(|by| by.role >= Role::Admin);
+    token.filter(still_given).ok_or(refusal::INVALID_CREDENTIALS)
+}
+
 /// A code that a Telegram account may still show; the account that showed it may say so again.
 pub fn telegram_offer<'a>(
     state: &'a State,
@@ -168,6 +180,12 @@ pub fn may_see_within(state: &State, member: &Member, workspace: WorkspaceId, ch
             None => true,
             Some(channel) => state.channel(channel).is_some_and(|room| may_read(state, member, room)),
         }
+}
+
+/// Those a review is between always see it; others as far as they see its channel.
+pub fn may_see_review(state: &State, member: &Member, review: &Review) -> bool {
+    let takes_part = review.workspace == member.workspace && [review.requester, review.reviewer].contains(&member.id);
+    takes_part || may_see_within(state, member, review.workspace, review.channel)
 }
 
 /// Whether its member may still be told of it: what a channel said is not shown to somebody who can no longer read it.

@@ -243,7 +243,7 @@ pub fn decide_review(
     comment: Option<String>,
 ) -> Outcome {
     let member = access::member(context.state, actor)?;
-    let visible = |review: &Review| review.workspace == member.workspace;
+    let visible = |review: &Review| access::may_see_review(context.state, member, review);
     let review = context.history.get::<Review>(id)?.filter(visible).ok_or(refusal::REVIEW_NOT_FOUND)?;
     if review.reviewer != member.id {
         return Err(refusal::NOT_THE_REVIEWER);

@@ -8,6 +8,7 @@ use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
+use crate::state::Room;
 use crate::{Actor, Millis, access};
 
 /// Long enough for somebody on holiday, short enough that a forgotten link is not a door.
@@ -74,14 +75,17 @@ pub fn join(context: &mut Context<'_>, join: Join) -> Outcome {
     Ok(Decision::new(Reply::Registered { member: Arc::new(member), workspace }, events))
 }
 
-/// The channels a newcomer is put into: those the invitation names, otherwise every open one.
+/// The channels a newcomer is put into: those the invitation names and its giver may still read, otherwise every open one.
 fn rooms_for(context: &Context<'_>, invite: &Invite) -> Vec<Channel> {
-    let all = context.state.channels_in(invite.workspace).map(|room| &room.channel);
-    let meant = |channel: &&Channel| match invite.channels.is_empty() {
-        true => channel.kind.is_open(),
-        false => invite.channels.contains(&channel.id),
+    let giver = context.state.member(invite.made_by);
+    // Who was sent out of a private channel does not come back by an invitation given before.
+    let still_opens = |room: &&Room| giver.is_some_and(|giver| access::may_read(context.state, giver, room));
+    let meant = |room: &&Room| match invite.channels.is_empty() {
+        true => room.channel.kind.is_open(),
+        false => invite.channels.contains(&room.channel.id) && still_opens(room),
     };
-    let mut channels: Vec<_> = all.filter(|channel| !channel.archived).filter(meant).cloned().collect();
+    let rooms = context.state.channels_in(invite.workspace).filter(|room| !room.channel.archived).filter(meant);
+    let mut channels: Vec<_> = rooms.map(|room| room.channel.clone()).collect();
     channels.sort_by_key(|channel| channel.id);
     channels
 }

@@ -295,8 +295,8 @@ pub fn issue_provision_token(
 }
 
 pub fn register_agent(context: &mut Context<'_>, register: RegisterAgent) -> Outcome {
-    let token = context.state.provision_token(register.workspace, &register.provision_hash, context.now);
-    let made_by = token.ok_or(refusal::INVALID_CREDENTIALS)?.made_by;
+    let token = access::open_provision(context.state, register.workspace, &register.provision_hash, context.now)?;
+    let made_by = token.made_by;
     let name = free_name(context, register.workspace, &register.name, None)?;
     let member = Member {
         role_card: Some(register.role_card),

@@ -188,12 +188,11 @@ impl State {
         self.webhooks.values().filter(move |webhook| webhook.workspace == workspace)
     }
 
-    /// An invitation that still counts: it ends with its time, and with the member who gave it.
+    /// An invitation for agents whose time is not over; whether it still counts says [`crate::access::open_provision`].
     pub fn provision_token(&self, workspace: WorkspaceId, hash: &KeyHash, now: Millis) -> Option<&Token> {
         self.tokens.values().find(|token| {
             token.workspace == workspace
                 && token.expires_at > now
-                && self.member(token.made_by).is_some()
                 && matches!(&token.purpose, TokenPurpose::Provision(known) if known == hash)
         })
     }

@@ -92,7 +92,14 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer 
     caller.look(|state, actor| {
         access::admin(state, actor, workspace)?;
         let open = state.invites_in(workspace).filter(|invite| invite.expires_at > now);
-        Ok(reply::ok(&open.map(InviteObject::from).collect::<Vec<_>>()))
+        // Private channels of others stay unknown also to admins.
+        let readable = |channel: &ChannelId| access::room_to_read(state, actor, *channel).is_ok();
+        let shown = |invite: &Invite| {
+            let mut shown = InviteObject::from(invite);
+            shown.channel_ids.retain(readable);
+            shown
+        };
+        Ok(reply::ok(&open.map(shown).collect::<Vec<_>>()))
     })?
 }
 

@@ -55,22 +55,17 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(quer
     let reviewer = given(query.reviewer_id, MemberId::parse).map(|member| member.0);
     let filter = Filter { owner: reviewer, ..Filter::workspace(workspace) };
     let wanted = |state: &State, member: &Member, review: &Review| {
-        query.status.as_ref().is_none_or(|status| review.status == *status) && may_see(state, member, review)
+        query.status.as_ref().is_none_or(|status| review.status == *status)
+            && access::may_see_review(state, member, review)
     };
     let reviews = look::visible(&caller, filter, bounded(query.limit, 100, 200), wanted).await?;
     reply::ok(&reviews.iter().map(ReviewObject::from).collect::<Vec<_>>())
 }
 
-/// Those it is between always see it; others as far as they see its channel.
-fn may_see(state: &State, member: &Member, review: &Review) -> bool {
-    let takes_part = review.workspace == member.workspace && [review.requester, review.reviewer].contains(&member.id);
-    takes_part || access::may_see_within(state, member, review.workspace, review.channel)
-}
-
 #[utoipa::path(get, path = "/v1/reviews/{review}", tag = "agent experience", summary = "One review.",
     responses((status = 200, body = ReviewObject)))]
 pub async fn get(caller: Caller, Path(id): Path<ReviewId>) -> Answer {
-    let review = look::one(&caller, id, refusal::REVIEW_NOT_FOUND, may_see).await?;
+    let review = look::one(&caller, id, refusal::REVIEW_NOT_FOUND, access::may_see_review).await?;
     reply::ok(&ReviewObject::from(&review))
 }
 

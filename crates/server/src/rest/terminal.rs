@@ -90,7 +90,7 @@ pub async fn register(
 
 /// The workspace an invitation is for; this address does not name it.
 fn invited_to(state: &State, hash: &KeyHash, now: folkmoot_core::Millis) -> Option<WorkspaceId> {
-    state.workspaces().map(|workspace| workspace.id).find(|id| state.provision_token(*id, hash, now).is_some())
+    state.workspaces().map(|workspace| workspace.id).find(|id| access::open_provision(state, *id, hash, now).is_ok())
 }
 
 async fn add_or_renew(caller: &Caller, body: &NewAgentBody) -> Answer {

@@ -89,6 +89,8 @@ mod snek_events;
 mod snek_login;
 mod snek_streams;
 
+mod matrix;
+
 mod full_disk;
 mod proof_backup;
 mod proof_conversation;

@@ -135,3 +135,47 @@ fn a_backup_holds_every_database_of_the_data_folder() {
     assert!(folkmoot_store::BESIDE.contains(&folkmoot_telegram::journal::FILE));
     assert!(folkmoot_store::BESIDE.contains(&folkmoot_bot::store::FILE));
 }
+
+/// Every Rust file below `crates`, with its text.
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut folders = vec![root().join("crates")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a file or folder of this name has that test, or, without one, whether a file of this name has any.
+fn is_proven(sources: &[(PathBuf, String)], proof: &str) -> bool {
+    let (file, test) = proof.split_once("::").map_or((proof, None), |(file, test)| (file, Some(test)));
+    let called = |path: &Path| {
+        let stem = path.file_stem().is_some_and(|stem| stem == file);
+        stem || path.ends_with(format!("{file}/mod.rs"))
+    };
+    let tested = |text: &str| match test {
+        Some(test) => text.contains(&format!("fn {test}(")),
+        None => text.contains("#[tokio::test") || text.contains("#[test]"),
+    };
+    sources.iter().any(|(path, text)| called(path) && tested(text))
+}
+
+#[test]
+fn every_test_that_the_threat_table_names_exists() {
+    let text = read("docs/security.md");
+    let quoted = text.split('`').skip(1).step_by(2);
+    let is_proof = |word: &&str| word.contains("::") || word.starts_with("abuse_");
+    let proofs: BTreeSet<&str> = quoted.filter(is_proof).filter(|word| *word != "file::test").collect();
+    assert!(proofs.len() > 40, "docs/security.md names hardly any test: {proofs:?}");
+    let sources = sources();
+    let missing: Vec<&&str> = proofs.iter().filter(|proof| !is_proven(&sources, proof)).collect();
+    assert!(missing.is_empty(), "docs/security.md names tests that are not there: {missing:#?}");
+}

@@ -345,3 +345,14 @@ fn an_agents_own_things_are_nobody_elses() {
     let refused = access::own(&world.state, actor(alice), codebot).map(|member| member.id);
     assert_eq!(refused, Err(refusal::NOT_AUTHORIZED));
 }
+
+#[test]
+fn a_review_in_a_channel_does_not_exist_for_who_cannot_read_it() {
+    let Asked { mut world, codebot, .. } = asked();
+    let (reviewbot, outsider) = (world.agent("reviewbot"), world.human("outsider"));
+    let private = world.private("private", &[codebot, reviewbot]);
+    let asked = world.done(codebot, request(reviewbot, Some(private)));
+    let Reply::Review(review) = &asked.reply else { panic!("{:?}", asked.reply) };
+    assert_eq!(world.refused(outsider, result(review.id)), refusal::REVIEW_NOT_FOUND);
+    assert_eq!(world.refused(codebot, result(review.id)), refusal::NOT_THE_REVIEWER);
+}

@@ -101,6 +101,18 @@ fn nobody_is_invited_into_a_channel_that_the_giver_cannot_open() {
 }
 
 #[test]
+fn an_invitation_leads_into_no_channel_that_its_giver_has_left_since() {
+    let mut world = World::new();
+    let (alice, admin) = (world.alice, world.admin("admin"));
+    let (secret, open) = (world.private("secret", &[alice, admin]), world.channel("open", &[alice]));
+    give(&mut world, admin, 1, &[secret, open]);
+    world.done(alice, Command::RemoveFromChannel { channel: secret, member: admin });
+    let Reply::Registered { member, .. } = world.done(somebody(), join(1, "new")).reply else { panic!() };
+    assert!(world.state.membership(secret, member.id).is_none(), "the giver is outside, and so is who it was given to");
+    assert!(world.state.membership(open, member.id).is_some());
+}
+
+#[test]
 fn an_invitation_is_good_for_one_account() {
     let mut world = World::new();
     let alice = world.alice;

@@ -204,6 +204,16 @@ fn an_invitation_ends_with_who_gave_it_and_with_the_workspace() {
 }
 
 #[test]
+fn an_invitation_for_agents_ends_when_its_giver_is_an_admin_no_longer() {
+    let mut world = World::new();
+    let admin = world.admin("admin");
+    world.done(admin, invite(&world, 1));
+    let demoted = UpdateMember { member: admin, role: Some(Role::Member), ..UpdateMember::default() };
+    world.done(world.alice, Command::UpdateMember(demoted));
+    assert_eq!(world.refused(somebody(), come(&world, 1, "newbot")), refusal::INVALID_CREDENTIALS);
+}
+
+#[test]
 fn a_name_is_found_in_all_workspaces_and_name_at_slug_in_one() {
     let mut world = World::new();
     let (_, stranger) = world.register("stranger");

@@ -15,7 +15,7 @@ use crate::door::{Ticket, View};
 
 pub use events::event;
 pub use replies::{inbox, replayed, reply, resumed};
-pub use requests::{Request, request};
+pub use requests::{Request, request, request_types};
 
 /// The envelope as sent.
 #[derive(Serialize)]

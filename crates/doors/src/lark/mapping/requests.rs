@@ -99,6 +99,11 @@ const TYPES: &[(&str, Parse)] = &[
     ("session.forget", runs::forget_session),
 ];
 
+/// Their names, for whoever must know them all: a test holds a row of permissions for each.
+pub fn request_types() -> impl Iterator<Item = &'static str> {
+    TYPES.iter().map(|(name, _)| *name)
+}
+
 /// The payload of one request.
 pub(super) struct Data<'a> {
     raw: Option<&'a RawValue>,

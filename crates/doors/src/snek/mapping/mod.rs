@@ -7,4 +7,4 @@ mod requests;
 
 pub use events::{event, lagged};
 pub use replies::{echo, failure, looked, pong, reply};
-pub use requests::{Request, request};
+pub use requests::{Request, methods, request};

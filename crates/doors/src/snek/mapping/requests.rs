@@ -137,6 +137,11 @@ const METHODS: &[Method] = &[
     },
 ];
 
+/// Their names, for whoever must know them all: a test holds a row of permissions for each.
+pub fn methods() -> impl Iterator<Item = &'static str> {
+    METHODS.iter().map(|method| method.name)
+}
+
 fn get_user(given: &Arguments<'_>) -> Result<Look, Refusal> {
     Ok(Look::Member(given.optional_text(0)?))
 }
