@@ -1,6 +1,6 @@
 //! Channels, who is in them, and how far each has read.
 
-use super::{Context, Decision, Outcome, short_text, windows};
+use super::{Context, Decision, Outcome, name_text, windows};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
@@ -226,7 +226,7 @@ fn free_name(
     name: &str,
     except: Option<ChannelId>,
 ) -> Result<String, Refusal> {
-    let name = short_text(name.trim().trim_start_matches('#'), "name", MAX_NAME_CHARS)?;
+    let name = name_text(name.trim().trim_start_matches('#'), MAX_NAME_CHARS)?;
     let folded = fold_name(&name);
     let taken = context.state.channels_in(workspace).find(|room| {
         !room.channel.kind.is_direct() && Some(room.channel.id) != except && fold_name(&room.channel.name) == folded
@@ -242,6 +242,9 @@ fn topic_text(topic: &str) -> Result<String, Refusal> {
     let topic = topic.trim();
     if topic.chars().count() > MAX_TOPIC_CHARS {
         return Err(Refusal::bad_request("topic is too long (max 1000 characters)"));
+    }
+    if topic.chars().any(|character| character.is_control() && !character.is_whitespace()) {
+        return Err(Refusal::bad_request("topic may not contain control characters"));
     }
     Ok(topic.to_owned())
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, short_text, telegram};
+use super::{Context, Decision, Outcome, name_text, short_text, telegram};
 use crate::command::*;
 use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
+use crate::state::fold_name;
 use crate::{Actor, Millis, access};
 
 pub const MIN_PASSWORD_CHARS: usize = 8;
@@ -161,7 +162,7 @@ pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
     };
     let member = Member {
         role,
-        nick: optional_text(add.nick, "nick")?,
+        nick: free_nick(context, add.workspace, add.nick, None)?,
         email,
         role_card: add.role_card,
         runtime: add.runtime,
@@ -202,7 +203,7 @@ pub fn update(context: &mut Context<'_>, actor: Actor, update: UpdateMember) -> 
         member.name = free_name(context, member.workspace, &name, Some(member.id))?;
     }
     if update.nick.is_some() {
-        member.nick = optional_text(update.nick, "nick")?;
+        member.nick = free_nick(context, member.workspace, update.nick, Some(member.id))?;
     }
     if let Some(email) = update.email {
         member.email = Some(free_email(context, &email, Some(member.id))?);
@@ -308,7 +309,7 @@ pub fn register_agent(context: &mut Context<'_>, register: RegisterAgent) -> Out
 }
 
 fn member_name(name: &str) -> Result<String, Refusal> {
-    let name = short_text(name, "name", MAX_NAME_CHARS)?;
+    let name = name_text(name, MAX_NAME_CHARS)?;
     if name.starts_with('@') || name.starts_with('#') {
         return Err(Refusal::bad_request("name may not start with `@` or `#`"));
     }
@@ -340,11 +341,22 @@ pub(super) fn free_email(context: &Context<'_>, email: &str, except: Option<Memb
     }
 }
 
-fn optional_text(text: Option<String>, what: &str) -> Result<Option<String>, Refusal> {
-    match text {
-        Some(text) if !text.trim().is_empty() => short_text(&text, what, MAX_NAME_CHARS).map(Some),
-        _ => Ok(None),
-    }
+/// A nick that is nobody else's name or nick: some clients show it instead of the name.
+fn free_nick(
+    context: &Context<'_>,
+    workspace: WorkspaceId,
+    nick: Option<String>,
+    own: Option<MemberId>,
+) -> Result<Option<String>, Refusal> {
+    let Some(nick) = nick.filter(|nick| !nick.trim().is_empty()) else { return Ok(None) };
+    let nick = name_text(&nick, MAX_NAME_CHARS)?;
+    let folded = fold_name(&nick);
+    let is_called = |member: &Arc<Member>| {
+        let called = std::iter::once(&member.name).chain(&member.nick);
+        Some(member.id) != own && called.into_iter().any(|name| fold_name(name) == folded)
+    };
+    let taken = context.state.members_of(workspace).any(is_called);
+    if taken { Err(refusal::NAME_TAKEN) } else { Ok(Some(nick)) }
 }
 
 fn slugify(name: &str) -> String {

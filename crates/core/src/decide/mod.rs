@@ -256,3 +256,39 @@ fn short_text(text: &str, what: &str, max_chars: usize) -> Result<String, Refusa
     }
     Ok(text.to_owned())
 }
+
+/// A short text by which people tell things apart: nothing in it is unseen or turns it around, or one name could look like
+/// another.
+fn name_text(text: &str, max_chars: usize) -> Result<String, Refusal> {
+    let text = short_text(text, "name", max_chars)?;
+    if hides_something(&text) {
+        return Err(Refusal::bad_request("name may not contain invisible characters"));
+    }
+    Ok(text)
+}
+
+/// Joiners are seen between letters that join and between the parts of an emoji, so neither beside ASCII nor at an end.
+fn hides_something(text: &str) -> bool {
+    let joins = |neighbour: Option<char>| neighbour.is_some_and(|neighbour| !neighbour.is_ascii());
+    let mut before = None;
+    let mut rest = text.chars();
+    while let Some(character) = rest.next() {
+        let is_seen = match character {
+            '\u{200c}' | '\u{200d}' => joins(before) && joins(rest.clone().next()),
+            other => !is_unseen(other),
+        };
+        if !is_seen {
+            return true;
+        }
+        before = Some(character);
+    }
+    false
+}
+
+/// Zero-width and direction characters, fillers that look like nothing, and tags.
+fn is_unseen(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}

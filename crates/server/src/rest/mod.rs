@@ -10,6 +10,7 @@
 
 mod error;
 mod extract;
+mod foreign;
 mod look;
 mod objects;
 pub(crate) mod reply;
@@ -53,6 +54,7 @@ mod surface;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get};
 
 pub(crate) use self::error::ApiError;
@@ -73,6 +75,7 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         // Every body is limited where it is read: JSON to 1 MB, files to 32 MB.
         .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(app.clone(), foreign::refuse))
         .with_state(app)
 }
 

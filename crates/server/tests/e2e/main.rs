@@ -89,6 +89,7 @@ mod snek_events;
 mod snek_login;
 mod snek_streams;
 
+mod abuse_doors;
 mod matrix;
 
 mod full_disk;

@@ -88,6 +88,35 @@ fn a_name_can_be_mentioned_and_shown() {
 }
 
 #[test]
+fn nobody_looks_like_somebody_else_by_characters_that_cannot_be_seen() {
+    let Staff { mut world, owner, member, .. } = staff();
+    for name in
+        ["member\u{200b}", "mem\u{200d}ber", "\u{202e}rebmem", "member\u{feff}", "mem\u{ad}ber", "member\u{e0041}"]
+    {
+        let refused = world.refused(owner, rename(member, name));
+        assert_eq!(refused.text, "name may not contain invisible characters", "{name:?}");
+    }
+    for name in ["👩\u{200d}💻", "می\u{200c}خواهم", "❤\u{fe0f} bot", "Ünï"] {
+        world.done(owner, rename(member, name));
+    }
+}
+
+#[test]
+fn a_nick_is_nobody_elses_name_or_nick() {
+    let Staff { mut world, admin, member, .. } = staff();
+    let nick = |member, nick: &str| {
+        Command::UpdateMember(UpdateMember { member, nick: Some(nick.to_owned()), ..UpdateMember::default() })
+    };
+    world.done(admin, nick(admin, "Boss"));
+    for taken in ["admin", "ADMIN", " boss "] {
+        assert_eq!(world.refused(member, nick(member, taken)), refusal::NAME_TAKEN, "{taken:?}");
+    }
+    world.done(member, nick(member, "Member"));
+    world.done(admin, nick(admin, "boss"));
+    assert!(world.refused(member, nick(member, "bo\u{200b}ss")).text.contains("invisible"));
+}
+
+#[test]
 fn a_freed_name_can_be_taken() {
     let Staff { mut world, owner, member, .. } = staff();
     world.done(member, rename(member, "renamed"));
