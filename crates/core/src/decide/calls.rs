@@ -36,12 +36,24 @@ pub fn offer(context: &mut Context<'_>, actor: Actor, callee: MemberId, kind: St
         answered_at: None,
         ended_at: None,
     };
-    let events = vec![
+    let mut events = hung_up(context, caller.id)?;
+    events.extend([
         Event::Saved(call.clone().into()),
         signal(callee, CallSignal::Ring { call: call.clone(), caller_name: caller.name.clone() }),
         signal(callee, CallSignal::Offer { call: call.clone(), sdp }),
-    ];
+    ]);
     Ok(Decision::new(Reply::Call(call), events))
+}
+
+/// Who calls again has hung up before: nobody makes others ring many times at once.
+fn hung_up(context: &Context<'_>, caller: MemberId) -> Result<Vec<Event>, Refusal> {
+    let mut events = Vec::new();
+    for id in context.state.ringing_calls() {
+        let Some(call) = context.history.get::<Call>(id)?.filter(|call| call.caller == caller) else { continue };
+        events.push(signal(call.callee, CallSignal::End { call: id, reason: "ended" }));
+        events.push(Event::Saved(Call { status: CallStatus::Ended, ended_at: Some(context.now), ..call }.into()));
+    }
+    Ok(events)
 }
 
 fn signal(to: MemberId, signal: CallSignal) -> Event {

@@ -297,6 +297,11 @@ impl State {
         self.open_approvals.iter().take_while(move |(at, _)| *at <= now).map(|(_, id)| *id)
     }
 
+    /// The calls that nobody has answered yet.
+    pub fn ringing_calls(&self) -> impl Iterator<Item = CallId> {
+        self.ringing.iter().map(|(_, id)| *id)
+    }
+
     /// The calls that rang long enough.
     pub fn unanswered_calls(&self, now: Millis) -> impl Iterator<Item = CallId> {
         self.ringing.iter().take_while(move |(at, _)| *at <= now).map(|(_, id)| *id)

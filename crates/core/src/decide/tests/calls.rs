@@ -56,7 +56,8 @@ fn signals(decision: &Decision) -> Vec<(MemberId, &CallSignal)> {
 
 #[test]
 fn an_offer_rings_the_callee_and_then_brings_the_sdp() {
-    let Ringing { mut world, alice, bob, .. } = ringing();
+    let Ringing { mut world, alice, bob, call, .. } = ringing();
+    world.done(bob, end(call));
     let decision = world.done(alice, offer(bob, "", "v=0"));
     let Reply::Call(call) = &decision.reply else { panic!() };
     assert_eq!((call.status, call.kind.as_str(), call.caller, call.callee), (CallStatus::Ringing, "audio", alice, bob));
@@ -172,4 +173,17 @@ fn a_call_that_was_answered_or_ended_is_not_missed() {
         assert_eq!(world.state.next_deadline(), None);
         assert!(world.time_passes(RINGS_FOR).events.is_empty());
     }
+}
+
+#[test]
+fn who_calls_again_has_hung_up_so_that_one_call_rings() {
+    let Ringing { mut world, alice, bob, carol, call, .. } = ringing();
+    world.done(carol, offer(bob, "audio", "v=0"));
+    let again = world.done(alice, offer(carol, "audio", "v=0"));
+    assert!(matches!(signals(&again)[0], (to, CallSignal::End { call: ended, .. }) if to == bob && *ended == call));
+    assert_eq!(world.refused(bob, answer(call)), refusal::CALL_OVER);
+    for _ in 0..20 {
+        world.done(alice, offer(bob, "audio", "v=0"));
+    }
+    assert_eq!(world.state.ringing_calls().count(), 2, "one of alice's, one of carol's");
 }
