@@ -22,7 +22,7 @@ snek_transcripts=../crates/doors/src/snek/transcripts
 
 # Every client frame of the transcripts, and every transcript as a whole, is where the search begins.
 seed() {
-    mkdir -p corpus/envelope corpus/snek_call corpus/session corpus/record_decode corpus/chopsticks corpus/smarthole
+    mkdir -p corpus/envelope corpus/snek_call corpus/session corpus/record_decode corpus/chopsticks corpus/smarthole corpus/action
     cp ../crates/doors/src/chopsticks/transcripts/*.txt corpus/chopsticks/
     # There, a line that begins with a space continues the one before it.
     for transcript in ../crates/doors/src/smarthole/transcripts/*.txt; do
@@ -35,6 +35,14 @@ seed() {
     seed_frames "$transcripts" envelope
     seed_frames "$snek_transcripts" snek_call
     cp seeds/*.json corpus/record_decode/
+    # Every line of the reader's own tests.
+    sed -n 's/^        "\(.*\)",$/\1/p' ../crates/action/src/shell/tests.rs | {
+        number=0
+        while IFS= read -r line; do
+            number=$((number + 1))
+            printf '%b' "$line" >"corpus/action/line-$number"
+        done
+    }
 }
 
 seed_frames() {
@@ -63,6 +71,6 @@ fuzz() {
 seed
 mkdir -p artifacts
 cargo +nightly fuzz build --fuzz-dir .
-for target in envelope snek_call session record_decode chopsticks smarthole; do
+for target in envelope snek_call session record_decode chopsticks smarthole action; do
     fuzz "$target"
 done

@@ -81,10 +81,17 @@ pub fn admin(state: &State, actor: Actor, workspace: WorkspaceId) -> Result<&Arc
     if member.role >= Role::Admin { Ok(member) } else { Err(refusal::ADMINS_ONLY) }
 }
 
+/// Only people bring people in: an agent that could would make itself somebody who decides.
+pub fn brings_people_in(member: &Member) -> Result<(), Refusal> {
+    if member.is_agent() { Err(refusal::PEOPLE_BRING_PEOPLE) } else { Ok(()) }
+}
+
 /// An invitation that can still be taken up: it ends with its time, with its first use, and with the rights of who gave it.
 pub fn open_invite<'a>(state: &'a State, code_hash: &KeyHash, now: Millis) -> Result<&'a Invite, Refusal> {
     let invite = state.invite_by_code(code_hash).filter(|invite| invite.expires_at > now);
-    let still_given = |invite: &&Invite| state.member(invite.made_by).is_some_and(|by| by.role >= Role::Admin);
+    let still_given = |invite: &&Invite| {
+        state.member(invite.made_by).is_some_and(|by| by.role >= Role::Admin && brings_people_in(by).is_ok())
+    };
     invite.filter(still_given).ok_or(refusal::INVITE_OVER)
 }
 
@@ -307,24 +314,27 @@ pub fn takers<'a>(state: &'a State, speaker: &'a Member) -> impl Iterator<Item =
     state.able_agents(speaker.workspace).filter(move |client| client.id != speaker.id).filter(reachable)
 }
 
-/// Who decides a question of an agent, of those who see it: who answers for the agent, who asked it, and admins; whether
-/// agents may go on among themselves, every person of the channel. Never an agent.
+/// Who decides a question of an agent, of those who see it: who answers for the agent, who caused the work, and admins; whether
+/// agents may go on among themselves, every person of the channel. Never an agent, nor anybody whom an agent brought in.
 pub fn may_decide(state: &State, member: &Member, approval: &Approval) -> Result<(), Refusal> {
     if approval.agent == member.id {
         return Err(refusal::OWN_APPROVAL);
     }
-    if member.is_agent() {
+    if member.is_agent() || state.is_made_by_agent(member) {
         return Err(refusal::NOT_AUTHORIZED);
     }
     if approval.kind == ApprovalKind::Brake {
         let inside = approval.channel.is_some_and(|channel| state.membership(channel, member.id).is_some());
         return if inside { Ok(()) } else { Err(refusal::NOT_IN_THE_CHANNEL) };
     }
-    let asked = approval.asker == Some(member.id);
-    if asked || answers_for(state, member, approval.agent) || member.role >= Role::Admin {
-        return Ok(());
-    }
-    Err(refusal::NOT_A_DECIDER)
+    if is_concerned(state, member, approval) { Ok(()) } else { Err(refusal::NOT_A_DECIDER) }
+}
+
+/// Whom a question of an agent concerns, one line each.
+fn is_concerned(state: &State, member: &Member, approval: &Approval) -> bool {
+    let caused_it = approval.asker == Some(member.id);
+    let oversees = member.role >= Role::Admin;
+    caused_it || oversees || answers_for(state, member, approval.agent)
 }
 
 fn answers_for(state: &State, member: &Member, agent: MemberId) -> bool {

@@ -144,6 +144,7 @@ catalogue! {
     ALREADY_REVIEWED BadRequest "already reviewed";
     DIRECT_STAYS Forbidden "a direct channel cannot be deleted; archive it instead";
     NOT_A_DECIDER Forbidden "only the agent's owner, whoever asked it, and admins may decide";
+    PEOPLE_BRING_PEOPLE Forbidden "only people may add or invite people";
     OWN_APPROVAL Forbidden "the agent that asks may not decide";
     DELIVERY_NOT_FOUND NotFound "delivery not found";
     NOT_YOUR_DELIVERY Forbidden "this wake is another agent's";

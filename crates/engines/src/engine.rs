@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::event::{Answer, EngineId, Event, ResumeToken};
+use crate::event::{Answer, Ask, Detail, EngineId, Event, ResumeToken};
 use crate::resume::ResumeCodec;
 
 /// An adapter to one command line.
@@ -34,9 +34,35 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// What is known of its questions. What is not known is never let pass without a person.
+    fn questions(&self) -> KnownQuestions {
+        KnownQuestions::default()
+    }
+
     /// Whether it is a program at all; the script engine is not.
     fn needs_program(&self) -> bool {
         true
+    }
+}
+
+/// What an adapter knows of the questions that its engine asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KnownQuestions {
+    /// Fields at the top of a question's detail that only count what the engine does: new every time, and no part of what is
+    /// asked. Nothing inside what a tool is given is ever left out.
+    pub bookkeeping: &'static [&'static str],
+    /// Tools that only read files, or change nothing but the engine's own notes.
+    pub reads: &'static [&'static str],
+    /// Tools that change the files they name and do nothing else.
+    pub edits: &'static [&'static str],
+    /// It asks about changes of files without naming a tool.
+    pub names_changes: bool,
+}
+
+impl KnownQuestions {
+    /// What is asked, without what the engine only counts: this is told to people, and this is what their decision is about.
+    pub fn matter(self, ask: &Ask) -> Detail {
+        folkmoot_action::lasting(&ask.detail, self.bookkeeping)
     }
 }
 

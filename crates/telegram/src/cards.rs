@@ -1,8 +1,9 @@
 //! Cards: a question of an engine as people see it, and what their buttons and words mean to the engine.
 
+use folkmoot_action::{Asked, Part, PartKind, Shown, Subject};
+use folkmoot_engines::engines;
 use folkmoot_engines::event::{Answer, Ask, AskKind};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::api::{Button, Keyboard};
 use crate::bridge::Spot;
@@ -13,9 +14,16 @@ use crate::text::{self, Message, Overflow, Rendered};
 /// The most options that get a button each.
 pub const MOST_OPTIONS: usize = 8;
 
+/// The most messages that a card takes at once; the rest comes when it is wanted.
+const MOST_PAGES: usize = 4;
+/// The most of a warning that stands on every page; a longer one stands whole in the card.
+const MOST_WARNING: usize = 250;
+
 /// What a button tells the engine, and the word for people.
 pub fn answer(ask: &Ask, choice: Choice) -> Option<(Answer, String)> {
     Some(match choice {
+        // Shows more and decides nothing.
+        Choice::Rest => return None,
         Choice::Once => (Answer::Allow { input: None }, "allowed once".to_owned()),
         // The bridge asks every time.
         Choice::Run => return None,
@@ -42,6 +50,11 @@ pub fn note(ask: &Ask, text: &str) -> (Answer, String) {
 pub struct Question {
     pub ask: Ask,
     pub engine: String,
+    /// Where it would happen.
+    #[serde(default)]
+    pub folder: Option<String>,
+    #[serde(default)]
+    pub machine: Option<String>,
 }
 
 impl Question {
@@ -49,29 +62,91 @@ impl Question {
         serde_json::from_value(card.body.clone()).ok()
     }
 
-    /// The card, in as many messages as its exact words take; the buttons belong under the last.
-    pub fn pages(&self) -> Vec<Rendered> {
-        text::pages(&message(&self.ask, &self.engine, footer(&self.ask)), Overflow::Split)
+    /// The card; the buttons belong under the last of its first pages.
+    pub fn pages(&self) -> Pages {
+        Pages::of(&self.message(footer(&self.ask)))
     }
 
     /// The card after it was decided, or when nobody waits for a decision any more. One message, so long words are cut.
     pub fn closed(&self, how: &str) -> Rendered {
-        text::page(&message(&self.ask, &self.engine, format!("**{how}**")))
+        text::page(&self.message(format!("**{}**", plain(how))))
+    }
+
+    /// What people see, as on every other surface.
+    pub fn shown(&self) -> Shown {
+        let ask = &self.ask;
+        let subject = match ask.kind {
+            AskKind::Permission => Subject::Permission,
+            AskKind::Question => Subject::Question,
+            AskKind::Plan => Subject::Plan,
+        };
+        let (folder, machine) = (self.folder.as_deref(), self.machine.as_deref());
+        let known = engines::find(&self.engine).map(|engine| engine.questions()).unwrap_or_default();
+        let detail = known.matter(ask);
+        Shown::of(&Asked { subject, says: &ask.title, detail: &detail, options: &ask.options, folder, machine })
+    }
+
+    fn message(&self, footer: String) -> Message {
+        let word = match self.ask.kind {
+            AskKind::Permission => "permission",
+            AskKind::Question => "question",
+            AskKind::Plan => "plan",
+        };
+        let shown = self.shown();
+        Message {
+            header: header(&shown, &format!("**{word}** · {}", plain(&self.engine))),
+            body: body(&shown),
+            footer: Some(footer),
+        }
     }
 
     pub fn keyboard(&self, id: CardId) -> Keyboard {
         let ask = &self.ask;
         let data = |choice| Press { asker: Asker::Engine, card: id, choice }.data();
         let deny = || Button::new("Deny", data(Choice::Deny));
+        let rest = self.pages().rest_button(data(Choice::Rest));
         let options = ask.options.iter().take(MOST_OPTIONS).enumerate();
         let options = options.map(|(number, word)| vec![Button::new(word.clone(), data(Choice::Option(number)))]);
-        let rows = match ask.kind {
+        let rows: Vec<Vec<Button>> = match ask.kind {
             AskKind::Question => options.chain([vec![deny()]]).collect(),
             AskKind::Permission | AskKind::Plan => {
                 vec![vec![Button::new("Allow once", data(Choice::Once)), deny()]]
             }
         };
-        Keyboard { inline_keyboard: rows }
+        Keyboard { inline_keyboard: rest.into_iter().chain(rows).collect() }
+    }
+}
+
+/// A card in messages: those that are shown at once, and those that come when they are wanted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pages {
+    pub first: Vec<Rendered>,
+    pub rest: Vec<Rendered>,
+}
+
+impl Pages {
+    /// Every page has the header, and with it the warning; where there is more, every page says how much.
+    pub fn of(message: &Message) -> Self {
+        let mut first = text::pages(message, Overflow::Split);
+        if first.len() <= MOST_PAGES {
+            return Self { first, rest: Vec::new() };
+        }
+        let footer = message.footer.clone().unwrap_or_default();
+        let frame = text::page(&Message { body: String::new(), ..message.clone() }).text.lines().count() + 4;
+        let mut rest = first.split_off(MOST_PAGES);
+        // Saying how much follows takes room itself; a second round knows the number.
+        for _ in 0..2 {
+            let lines: usize = rest.iter().map(|page| page.text.lines().count().saturating_sub(frame).max(1)).sum();
+            let more = format!("{lines} more lines: press “Show the rest”\n\n{footer}");
+            first = text::pages(&Message { footer: Some(more), ..message.clone() }, Overflow::Split);
+            rest = first.split_off(MOST_PAGES.min(first.len()));
+        }
+        Self { first, rest }
+    }
+
+    /// The button that brings the rest.
+    pub fn rest_button(&self, data: String) -> Option<Vec<Button>> {
+        (!self.rest.is_empty()).then(|| vec![Button::new("Show the rest", data)])
     }
 }
 
@@ -80,10 +155,11 @@ pub fn post(
     rows: &mut Rows<'_>,
     spot: Spot,
     card: &NewCard,
-    mut pages: Vec<Rendered>,
+    pages: Pages,
     keyboard: impl FnOnce(CardId) -> Keyboard,
 ) -> Result<(), JournalError> {
     let card = rows.add_card(card)?;
+    let mut pages = pages.first;
     let last = pages.pop().unwrap_or_default();
     let mut first = None;
     for page in pages {
@@ -95,19 +171,41 @@ pub fn post(
     rows.place_card(card, first.unwrap_or(slip), slip)
 }
 
-fn message(ask: &Ask, engine: &str, footer: String) -> Message {
-    let word = match ask.kind {
-        AskKind::Permission => "permission",
-        AskKind::Question => "question",
-        AskKind::Plan => "plan",
-    };
-    let title = ask.title.trim();
-    let exact = exact(&ask.detail);
-    let body = match exact {
-        Some(exact) if ask.kind == AskKind::Permission => format!("{}\n\n{exact}", plain(title)),
-        _ => title.to_owned(),
-    };
-    Message { header: format!("**{word}** · {engine}"), body, footer: Some(footer) }
+/// Sends what did not fit onto a card.
+pub fn post_rest(rows: &mut Rows<'_>, spot: Spot, pages: Pages) -> Result<(), JournalError> {
+    pages.rest.into_iter().try_for_each(|page| rows.post(&spot.draft(Kind::Notice, Content::new(page))).map(drop))
+}
+
+/// What stands on every page: the warning before everything, who asks, and what for.
+pub fn header(shown: &Shown, who: &str) -> String {
+    let warning = shown.warning.iter().map(|warning| format!("⚠️ **{}**", plain(&cut(warning, MOST_WARNING))));
+    let lines = warning.chain([who.to_owned(), plain(&shown.heading)]);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// All of an action, part by part.
+pub fn body(shown: &Shown) -> String {
+    let long = shown.warning.iter().filter(|warning| warning.chars().count() > MOST_WARNING);
+    let long = long.map(|warning| plain(&format!("⚠️ {warning}")));
+    let says = shown.says.iter().map(|says| plain(&format!("“{says}”")));
+    long.chain(says).chain(shown.parts.iter().map(one_part)).collect::<Vec<_>>().join("\n\n")
+}
+
+fn one_part(part: &Part) -> String {
+    let label = plain(&part.label);
+    match part.kind {
+        PartKind::Command if part.label == "Command" => fenced("sh", &part.text),
+        PartKind::Command => format!("{label}:\n\n{}", fenced("sh", &part.text)),
+        PartKind::Diff => format!("{label}\n\n{}", fenced("diff", &part.text)),
+        PartKind::Url => format!("{label}:\n\n{}", fenced("", &part.text)),
+        PartKind::Place => format!("{label}: {}", plain(&part.text)),
+        PartKind::Argument if part.text.contains('\n') => format!("{label}:\n\n{}", fenced("", &part.text)),
+        PartKind::Argument => format!("{label}: {}", plain(&part.text)),
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
 fn footer(ask: &Ask) -> String {
@@ -115,47 +213,6 @@ fn footer(ask: &Ask) -> String {
         AskKind::Question => "Reply to this message to answer in your own words.".to_owned(),
         AskKind::Permission | AskKind::Plan => "Reply to this message to deny and say what to do instead.".to_owned(),
     }
-}
-
-/// The exact command, change or input, whichever way the engine puts it.
-pub fn exact(detail: &Map<String, Value>) -> Option<String> {
-    let detail = Value::Object(detail.clone());
-    let input = ["input", "params", "metadata"].iter().find_map(|key| detail.get(key)).unwrap_or(&detail);
-    let found = |key: &str| input.get(key).or_else(|| detail.get(key)).filter(|value| !value.is_null());
-    if let Some(command) = found("command") {
-        let command = match command {
-            Value::String(text) => text.clone(),
-            Value::Array(words) => words.iter().map(word).collect::<Vec<_>>().join(" "),
-            other => other.to_string(),
-        };
-        return Some(fenced("sh", &command));
-    }
-    let path = ["file_path", "path", "filePath"].iter().find_map(|key| found(key)?.as_str());
-    let old = found("old_string").and_then(Value::as_str);
-    let new = found("new_string").or_else(|| found("content")).and_then(Value::as_str);
-    if let (Some(path), Some(new)) = (path, new) {
-        return Some(format!("`{path}`\n\n{}", fenced("diff", &difference(old.unwrap_or_default(), new))));
-    }
-    if let Some(diff) = found("diff").and_then(Value::as_str) {
-        return Some(fenced("diff", diff));
-    }
-    let changes = found("changes").or_else(|| found("fileChanges")).or_else(|| found("edits"));
-    if let Some(changes) = changes {
-        return Some(fenced("json", &serde_json::to_string_pretty(changes).ok()?));
-    }
-    let shown = input.as_object().is_some_and(|object| !object.is_empty());
-    shown.then(|| fenced("json", &serde_json::to_string_pretty(input).unwrap_or_default()))
-}
-
-fn word(value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "-_./=:,@%+".contains(c));
-    if plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
-}
-
-fn difference(old: &str, new: &str) -> String {
-    let lines = |sign: char, text: &str| text.lines().map(|line| format!("{sign}{line}\n")).collect::<String>();
-    format!("{}{}", lines('-', old), lines('+', new))
 }
 
 /// A code block that nothing inside can end.
@@ -179,7 +236,7 @@ pub fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -192,18 +249,22 @@ mod tests {
             options: options.iter().map(|&word| word.to_owned()).collect(),
             withdrawn: false,
         };
-        Question { ask, engine: "claude".into() }
+        Question { ask, engine: "claude".into(), folder: Some("/src/site".into()), machine: Some("laptop".into()) }
     }
 
     fn text(detail: Value) -> String {
-        question(AskKind::Permission, detail, &[]).pages().remove(0).text
+        question(AskKind::Permission, detail, &[]).pages().first.remove(0).text
     }
 
     #[test]
     fn a_card_shows_the_exact_command() {
         let claude = text(json!({"tool_name": "Bash", "input": {"command": "rm -rf ``` build"}}));
         assert!(claude.contains("rm -rf ``` build"), "{claude}");
-        assert!(claude.contains("Bash: do *it*") && claude.starts_with("permission · claude"), "{claude}");
+        assert!(claude.starts_with("⚠️ deletes files without asking"), "{claude}");
+        assert!(claude.contains("\npermission · claude\nRun a command\n"), "{claude}");
+        for part in ["Bash: do *it*", "Folder: /src/site", "Machine: laptop"] {
+            assert!(claude.contains(part), "{part}: {claude}");
+        }
         let codex = text(json!({"command": ["bash", "-lc", "echo 'a b'"]}));
         assert!(codex.contains(r"bash -lc 'echo '\''a b'\'''"), "{codex}");
     }
@@ -218,18 +279,52 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_long_command_is_hidden() {
-        let command = (0..400).map(|n| format!("echo line-{n}")).collect::<Vec<_>>().join("\n");
-        let pages = question(AskKind::Permission, json!({"command": command}), &[]).pages();
-        let whole: String = pages.iter().map(|page| page.text.as_str()).collect();
-        assert!((0..400).all(|n| whole.contains(&format!("line-{n}"))));
+    fn nothing_of_a_long_command_is_hidden_and_the_warning_stands_on_every_page() {
+        let lines = |count: usize| (0..count).map(|n| format!("echo line-{n}")).collect::<Vec<_>>().join("\n");
+        let pages = |count| {
+            let command = format!("{}\nrm -rf /", lines(count));
+            question(AskKind::Permission, json!({"command": command}), &[]).pages()
+        };
+        let short = pages(400);
+        assert!(short.rest.is_empty() && short.first.len() > 1);
+        let long = pages(3000);
+        assert_eq!(long.first.len(), MOST_PAGES);
+        for (pages, count) in [(short, 400), (long, 3000)] {
+            let all: Vec<&Rendered> = pages.first.iter().chain(&pages.rest).collect();
+            let whole: String = all.iter().map(|page| page.text.as_str()).collect();
+            assert!((0..count).all(|n| whole.contains(&format!("line-{n}"))));
+            assert!(all.iter().all(|page| page.text.starts_with("⚠️ deletes files without asking")));
+        }
+    }
+
+    #[test]
+    fn a_card_that_is_cut_says_how_much_follows_and_has_a_button_for_it() {
+        let command = "echo line\n".repeat(3000);
+        let question = question(AskKind::Permission, json!({"command": command}), &[]);
+        let pages = question.pages();
+        let last = &pages.first.last().unwrap().text;
+        let more = last.split(" more lines: press “Show the rest”").next().unwrap().rsplit('\n').next().unwrap();
+        let shown: usize = pages.first.iter().map(|page| page.text.matches("echo line").count()).sum();
+        let said: usize = more.parse().unwrap();
+        assert!(said.abs_diff(3000 - shown) < 30, "{said} said, {} are left", 3000 - shown);
+        let button = &question.keyboard(CardId(7)).inline_keyboard[0][0];
+        assert_eq!(
+            (button.text.as_str(), Press::of(&button.callback_data).unwrap().choice),
+            ("Show the rest", Choice::Rest)
+        );
+    }
+
+    #[test]
+    fn what_hides_is_seen_on_a_card() {
+        let text = text(json!({"tool_name": "Bash", "input": {"command": "ls \u{202e}\u{1b}[8m", "x\u{200b}": "y"}}));
+        assert!(text.contains("ls ⟨U+202E⟩␛[8m") && text.contains("x⟨U+200B⟩: y"), "{text}");
     }
 
     #[tokio::test]
     async fn every_page_of_a_long_card_is_the_card_and_nothing_around_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let (journal, _orders) = crate::journal::Journal::open(folder.path()).unwrap();
-        let question = question(AskKind::Permission, json!({"command": "echo line\n".repeat(2000)}), &[]);
+        let question = question(AskKind::Permission, json!({"command": "echo line\n".repeat(1000)}), &[]);
         let store = move |rows: &mut Rows<'_>| {
             let spot = Spot { chat: crate::api::ChatId(1), topic: None, reply_to: None };
             let notice = || spot.draft(Kind::Notice, Content::default());

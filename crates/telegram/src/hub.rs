@@ -3,6 +3,7 @@
 
 use std::pin::Pin;
 
+use folkmoot_action::Shown;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
@@ -24,6 +25,9 @@ pub struct Question {
     pub action: String,
     /// What matters of the action: usually JSON.
     pub payload: String,
+    /// All of it, as the hub shows it everywhere.
+    #[serde(default)]
+    pub shown: Shown,
     /// Whether it can be allowed for the rest of a run.
     pub has_run: bool,
     /// When nobody may decide it any more.

@@ -16,6 +16,8 @@ pub enum Choice {
     Once,
     Run,
     Deny,
+    /// Decides nothing: shows what did not fit.
+    Rest,
     /// One of the words that the question offers.
     Option(usize),
 }
@@ -37,6 +39,7 @@ impl Press {
             Choice::Once => "once",
             Choice::Run => "run",
             Choice::Deny => "deny",
+            Choice::Rest => "rest",
             Choice::Option(number) => &number.to_string(),
         };
         format!("{asker}:{}:{choice}", self.card.0)
@@ -54,6 +57,7 @@ impl Press {
             "once" => Choice::Once,
             "run" => Choice::Run,
             "deny" => Choice::Deny,
+            "rest" => Choice::Rest,
             number => Choice::Option(number.parse().ok()?),
         };
         Some(Self { asker, card: CardId(card.parse().ok()?), choice })
@@ -67,7 +71,7 @@ mod tests {
     #[test]
     fn presses_survive_their_data_and_rubbish_is_none() {
         for asker in [Asker::Engine, Asker::Agent] {
-            for choice in [Choice::Once, Choice::Run, Choice::Deny, Choice::Option(5)] {
+            for choice in [Choice::Once, Choice::Run, Choice::Deny, Choice::Rest, Choice::Option(5)] {
                 let press = Press { asker, card: CardId(3), choice };
                 assert_eq!(Press::of(&press.data()), Some(press));
             }

@@ -1,14 +1,17 @@
 //! Questions of the hub's agents as cards: how they look, and what their buttons and the words in reply to them decide.
 
+use std::borrow::Cow;
+
+use folkmoot_action::{Shown, visible};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::{Button, Keyboard, UserId};
-use crate::cards::{MOST_OPTIONS, exact, fenced, plain};
+use crate::cards::{self, MOST_OPTIONS, Pages, plain};
 use crate::hub::{Decision, Question};
 use crate::journal::{Card, CardId};
 use crate::press::{Asker, Choice, Press};
-use crate::text::{self, Message, Overflow, Rendered};
+use crate::text::{self, Message, Rendered};
 
 /// A question as it is kept with its card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,13 +31,13 @@ impl Sheet {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The card, in as many messages as its exact words take; the buttons belong under the last.
-    pub fn pages(&self) -> Vec<Rendered> {
+    /// The card; the buttons belong under the last of its first pages.
+    pub fn pages(&self) -> Pages {
         let reply = match self.asks_for_words() {
             true => "Reply to this message to answer in your own words.",
             false => "Reply to this message to give the agent a note with your decision.",
         };
-        text::pages(&self.message(format!("open until {}\n\n{reply}", self.question.expires)), Overflow::Split)
+        Pages::of(&self.message(format!("open until {}\n\n{reply}", self.question.expires)))
     }
 
     /// The card when it is no longer open. One message, so long words are cut.
@@ -46,9 +49,10 @@ impl Sheet {
         let button = |label: &str, choice: Choice| {
             Button::new(label.to_owned(), Press { asker: Asker::Agent, card: id, choice }.data())
         };
+        let rest = self.pages().rest_button(Press { asker: Asker::Agent, card: id, choice: Choice::Rest }.data());
         let options = self.options().into_iter().enumerate();
-        let mut rows: Vec<Vec<Button>> =
-            options.map(|(number, word)| vec![button(&word, Choice::Option(number))]).collect();
+        let options = options.map(|(number, word)| vec![button(&visible::line(&word), Choice::Option(number))]);
+        let mut rows: Vec<Vec<Button>> = rest.into_iter().chain(options).collect();
         rows.push(match (self.question.is_brake, self.question.has_run) {
             (true, _) => vec![
                 button("Post this one", Choice::Once),
@@ -72,6 +76,7 @@ impl Sheet {
         Some(match choice {
             Choice::Once => Decision { approved: true, for_run: false, note },
             Choice::Run => Decision { approved: true, for_run: true, note },
+            Choice::Rest => return None,
             Choice::Deny => Decision { approved: false, for_run: false, note },
             Choice::Option(number) => {
                 let option = self.options().into_iter().nth(number)?;
@@ -98,29 +103,23 @@ impl Sheet {
         words.map(str::to_owned).filter(|word| !word.trim().is_empty()).take(MOST_OPTIONS).collect()
     }
 
-    fn message(&self, footer: String) -> Message {
+    /// As the hub shows it everywhere; cards of an older version have only what it is made of.
+    fn shown(&self) -> Cow<'_, Shown> {
         let question = &self.question;
-        let place = question.place.as_ref().map(|place| format!(" · {}", plain(place))).unwrap_or_default();
-        let what = if question.is_brake { "wants to go on" } else { "asks" };
-        let header = format!("**{}** {what}{place}", plain(&question.agent));
-        Message { header, body: self.body(), footer: Some(footer) }
+        match question.shown.heading.is_empty() {
+            false => Cow::Borrowed(&question.shown),
+            true => Cow::Owned(Shown::of_question(question.is_brake, &question.action, &question.payload)),
+        }
     }
 
-    /// The exact action, whichever way the agent puts it.
-    fn body(&self) -> String {
-        let payload = self.payload();
-        if self.question.is_brake {
-            return fenced("", payload["text"].as_str().unwrap_or_default());
-        }
-        let exact = match (&payload, payload.get("detail").and_then(Value::as_object)) {
-            (_, Some(detail)) => exact(detail),
-            (Value::Object(whole), None) => exact(whole),
-            _ if self.question.payload.trim().is_empty() => None,
-            _ => Some(fenced("", &self.question.payload)),
-        };
-        let folder = payload["folder"].as_str().map(|folder| format!("in {}", plain(folder)));
-        let action = Some(plain(&self.question.action));
-        [action, exact, folder].into_iter().flatten().collect::<Vec<_>>().join("\n\n")
+    fn message(&self, footer: String) -> Message {
+        let question = &self.question;
+        let name = |text: &str| plain(&visible::line(text));
+        let place = question.place.as_ref().map(|place| format!(" · {}", name(place))).unwrap_or_default();
+        let what = if question.is_brake { "wants to go on" } else { "asks" };
+        let who = format!("**{}** {what}{place}", name(&question.agent));
+        let shown = self.shown();
+        Message { header: cards::header(&shown, &who), body: cards::body(&shown), footer: Some(footer) }
     }
 }
 
@@ -138,6 +137,7 @@ mod tests {
             place: Some("#general".into()),
             action: "Bash: rm *x*".into(),
             payload: payload.to_string(),
+            shown: Shown::default(),
             has_run: true,
             expires: "2026-11-16 12:00 UTC".into(),
         };
@@ -152,20 +152,33 @@ mod tests {
     #[test]
     fn a_card_shows_agent_channel_exact_action_folder_and_expiry() {
         let shown = sheet(json!({"detail": {"input": {"command": "rm -rf ``` x"}}, "folder": "/src/a_b"})).pages();
-        let text = &shown[0].text;
+        let text = &shown.first[0].text;
         for part in ["claude asks · #general", "Bash: rm *x*", "rm -rf ``` x", "/src/a_b", "2026-11-16 12:00 UTC"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
 
     #[test]
+    fn a_card_shows_what_the_hub_shows() {
+        let mut sheet = sheet(json!({"command": "ls"}));
+        sheet.question.shown = Shown::of_question(
+            false,
+            "tidy up",
+            &json!({"detail": {"command": "rm -rf x"}, "machine": "laptop"}).to_string(),
+        );
+        let text = sheet.pages().first[0].text.clone();
+        assert!(text.starts_with("⚠️ deletes files without asking\nclaude asks"), "{text}");
+        assert!(text.contains("Machine: laptop") && text.contains("“tidy up”") && !text.contains("ls"), "{text}");
+    }
+
+    #[test]
     fn any_payload_is_shown_as_it_is() {
-        assert!(sheet(json!({"service": "api"})).pages()[0].text.contains("\"service\": \"api\""));
+        assert!(sheet(json!({"service": "api"})).pages().first[0].text.contains("service: api"));
         let mut other = sheet(Value::Null);
         other.question.payload = "to *production*".into();
-        assert!(other.pages()[0].text.contains("to *production*"));
+        assert!(other.pages().first[0].text.contains("to *production*"));
         other.question.payload = String::new();
-        assert!(other.pages()[0].text.contains("Bash"));
+        assert!(other.pages().first[0].text.contains("Bash"));
     }
 
     #[test]
@@ -188,7 +201,7 @@ mod tests {
         let mut sheet = sheet(json!({"text": "@other **go**", "limit": "pair"}));
         sheet.question.is_brake = true;
         assert_eq!(labels(&sheet), ["Post this one", "Continue", "Stop"]);
-        let text = &sheet.pages()[0].text;
+        let text = sheet.pages().first[0].text.clone();
         assert!(text.contains("wants to go on") && text.contains("@other **go**"), "{text}");
     }
 

@@ -3,14 +3,19 @@
 //! The hub knows a question by its fingerprint, so asking again is always right: what is still open stays one question, and
 //! what was decided meanwhile, also while nobody waited for it, is answered with that decision, once.
 
+use folkmoot_action::{too_large, visible};
+use folkmoot_engines::engine::KnownQuestions;
+use folkmoot_engines::engines;
 use folkmoot_engines::event::{Answer, Ask, AskKind};
 use serde_json::{Value, json};
 
-use super::runs::fitting;
 use super::{Daemon, Event, Ticket};
 use crate::link::CallError;
 use crate::policy::{self, Ruling};
 use crate::wire::{owned, text};
+
+/// The hub's own limit, with room for the sign that more was said.
+const MOST_ACTION_CHARS: usize = 480;
 
 /// A question that waits for people.
 pub(crate) struct Open {
@@ -27,7 +32,7 @@ impl Daemon {
     pub(super) async fn asked(&mut self, ticket: Ticket, ask: Ask) {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let spec = &live.agent.spec;
-        match policy::rule(spec.policy, &spec.deny, &ask, &live.folder) {
+        match policy::rule(spec.policy, &spec.deny, known(&live.engine), &ask, &live.folder) {
             Ruling::Allow => self.answer(ticket, ask.id, Answer::Allow { input: None }),
             Ruling::Deny(note) => self.answer(ticket, ask.id, Answer::Deny { note, stop: false }),
             Ruling::AskPeople => {
@@ -46,22 +51,28 @@ impl Daemon {
             open.again = true;
             return;
         }
-        (open.asking, open.again) = (true, false);
+        let matter = known(&live.engine).matter(&open.ask);
+        let machine = &self.settings.machine;
         let payload = json!({
             "engine": live.engine,
             "kind": open.ask.kind,
-            "detail": fitting(Value::Object(open.ask.detail.clone())),
+            "detail": matter,
             "options": open.ask.options,
             "folder": live.folder.to_string_lossy(),
-            "machine": self.settings.machine,
-        });
+            "machine": machine,
+        })
+        .to_string();
+        if let Some(note) = too_large(payload.len()) {
+            return self.decided(ticket, id, Answer::Deny { note, stop: false });
+        }
+        (open.asking, open.again) = (true, false);
         let data = json!({
             "agent_id": live.agent.id,
             "channel_id": run.channel,
             "action": action_of(&open.ask),
-            "payload": payload.to_string(),
+            "payload": payload,
             "kind": "permission",
-            "fingerprint": policy::fingerprint(&live.agent.id, &open.ask, &live.folder),
+            "fingerprint": policy::fingerprint(&live.agent.id, &live.engine, &open.ask, &matter, &live.folder, machine),
             "run_id": run.id,
             "message_id": live.wake.message_ids.first(),
         });
@@ -149,11 +160,18 @@ impl Daemon {
     }
 }
 
-/// What people read: the exact action, in one line.
+fn known(engine: &str) -> KnownQuestions {
+    engines::find(engine).map(|engine| engine.questions()).unwrap_or_default()
+}
+
+/// What the engine says of it, in one line; the payload has all of it.
 fn action_of(ask: &Ask) -> String {
-    let title: String = ask.title.chars().map(|c| if c.is_control() { ' ' } else { c }).take(480).collect();
-    let title = title.trim();
-    if title.is_empty() { "go on".to_owned() } else { title.to_owned() }
+    let title = visible::line(&ask.title.split_whitespace().collect::<Vec<_>>().join(" "));
+    match title.chars().count() {
+        0 => "go on".to_owned(),
+        ..=MOST_ACTION_CHARS => title,
+        _ => title.chars().take(MOST_ACTION_CHARS - 1).chain(['…']).collect(),
+    }
 }
 
 /// A decision in the words of the engine; the note goes with it where the engine takes one.
@@ -194,6 +212,8 @@ mod tests {
     fn the_action_is_one_line_that_says_something() {
         assert_eq!(action_of(&ask(AskKind::Plan, "a\nb", &[])), "a b");
         assert_eq!(action_of(&ask(AskKind::Plan, "  ", &[])), "go on");
-        assert_eq!(action_of(&ask(AskKind::Plan, &"x".repeat(900), &[])).chars().count(), 480);
+        let long = action_of(&ask(AskKind::Plan, &"x".repeat(900), &[]));
+        assert!(long.chars().count() == 480 && long.ends_with('…'));
+        assert_eq!(action_of(&ask(AskKind::Plan, "a\u{1b}[2Jb\u{202e}c", &[])), "a␛[2Jb⟨U+202E⟩c");
     }
 }

@@ -210,7 +210,7 @@ impl Daemon {
 }
 
 /// Long texts in a detail are cut until it fits.
-pub(super) fn fitting(detail: Value) -> Value {
+fn fitting(detail: Value) -> Value {
     let mut most = 4000;
     let mut cut = detail;
     while cut.to_string().len() > MOST_DETAIL_BYTES {

@@ -1,6 +1,6 @@
 //! Questions to others: approvals that people decide, reviews that a named member decides.
 
-use super::{Context, Decision, Outcome, attention, brake, runs, short_text};
+use super::{Context, Decision, Outcome, attention, brake, origin, runs, short_text};
 use crate::command::{Reply, RequestApproval};
 use crate::event::Event;
 use crate::ids::*;
@@ -8,6 +8,7 @@ use crate::lookup::LookupExt;
 use crate::model::*;
 use crate::record::Filter;
 use crate::refusal::{self, Refusal};
+use crate::run::Run;
 use crate::state::State;
 use crate::{Actor, Millis, access};
 
@@ -34,7 +35,9 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
         return Err(Refusal::bad_request("payload is too large (max 65536 bytes)"));
     }
     let hash = request.hash.map(|hash| short_text(&hash, "fingerprint", MAX_HASH_CHARS)).transpose()?;
-    if let Some(known) = asked_before(context, actor.member, hash.as_deref(), request.run)? {
+    let action = short_text(&request.action, "action", 500)?;
+    let same = Same { agent: actor.member, hash: hash.as_deref(), action: &action, payload: &request.payload };
+    if let Some(known) = asked_before(context, same, request.run)? {
         return Ok(known);
     }
     let approval = Approval {
@@ -42,7 +45,7 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
         workspace,
         channel,
         agent: actor.member,
-        action: short_text(&request.action, "action", 500)?,
+        action,
         payload: request.payload,
         status: ApprovalStatus::Pending,
         reviewer: None,
@@ -52,7 +55,7 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
         kind: request.kind,
         hash,
         run: request.run,
-        asker: asker(context, actor, request.about)?.or(run.and_then(|run| run.asker)),
+        asker: asker(context, actor.member, run.as_deref(), request.about)?,
         scope: ApprovalScope::Once,
         expires_at: context.now + LIFE,
         used_at: None,
@@ -62,17 +65,23 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
     Ok(Decision::new(Reply::Approval(approval), events))
 }
 
+/// What makes a question the same: the fingerprint finds it, and what people saw must be what is asked for now. The fingerprint is the
+/// agent's word, and a word for one thing must not cover another.
+#[derive(Clone, Copy)]
+struct Same<'a> {
+    agent: MemberId,
+    hash: Option<&'a str>,
+    action: &'a str,
+    payload: &'a str,
+}
+
 /// The same question asked again, after a restart for instance: one that is still open stays one, and a decision that was
 /// made while nobody waited for it is used now.
-fn asked_before(
-    context: &Context<'_>,
-    agent: MemberId,
-    hash: Option<&str>,
-    run: Option<RunId>,
-) -> Result<Option<Decision>, Refusal> {
-    let Some(hash) = hash else { return Ok(None) };
-    let filter = Filter::owner(agent).named(hash).limit(20);
-    for approval in context.history.list::<Approval>(&filter)? {
+fn asked_before(context: &Context<'_>, same: Same<'_>, run: Option<RunId>) -> Result<Option<Decision>, Refusal> {
+    let Some(hash) = same.hash else { return Ok(None) };
+    let filter = Filter::owner(same.agent).named(hash).limit(20);
+    let alike = |approval: &Approval| approval.action == same.action && approval.payload == same.payload;
+    for approval in context.history.list::<Approval>(&filter)?.into_iter().filter(alike) {
         // What expired, or ended with its run, nobody decided.
         let fresh = approval.reviewer.is_some() && approval.reviewed_at.is_some_and(|at| at + LIFE > context.now);
         let for_this_run = approval.scope == ApprovalScope::Run && run.is_some() && approval.run == run;
@@ -104,13 +113,23 @@ fn used(context: &Context<'_>, approval: Approval) -> Decision {
     Decision::saved(Reply::Approval(approval.clone()), approval)
 }
 
-/// The person whose message the work began with, if the agent could see that message.
-fn asker(context: &Context<'_>, actor: Actor, about: Option<MessageId>) -> Result<Option<MemberId>, Refusal> {
+/// The person who caused the work. The hub knows it from the run; without one, a message names somebody only if it woke the agent
+/// and that wake is still open. Whatever else the agent names is its own choice, and it does not choose who decides.
+fn asker(
+    context: &Context<'_>,
+    agent: MemberId,
+    run: Option<&Run>,
+    about: Option<MessageId>,
+) -> Result<Option<MemberId>, Refusal> {
+    if let Some(run) = run {
+        return Ok(run.asker);
+    }
     let Some(about) = about else { return Ok(None) };
-    let message = context.history.message(about)?;
-    let message = message.filter(|message| access::may_see_message(context.state, actor, message));
-    let sender = message.and_then(|message| context.state.member(message.sender));
-    Ok(sender.filter(|sender| !sender.is_agent()).map(|sender| sender.id))
+    let mut open = context.state.deliveries().of_agent(agent);
+    match open.find(|delivery| delivery.messages.contains(&about)) {
+        Some(delivery) => origin::person_behind(context, delivery),
+        None => Ok(None),
+    }
 }
 
 /// Decided once; [`access::may_decide`] says by whom.

@@ -17,6 +17,7 @@ const MAX_CHANNELS: usize = 50;
 
 pub fn create(context: &mut Context<'_>, actor: Actor, create: CreateInvite) -> Outcome {
     let made_by = Arc::clone(access::admin(context.state, actor, create.workspace)?);
+    access::brings_people_in(&made_by)?;
     let role = create.role.unwrap_or(Role::Member);
     members::check_role_to_give(&made_by, role)?;
     if create.channels.len() > MAX_CHANNELS {

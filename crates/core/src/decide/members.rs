@@ -154,6 +154,9 @@ pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
     let by = access::admin(context.state, actor, add.workspace)?;
     let role = add.role.unwrap_or(Role::Member);
     check_role_to_give(by, role)?;
+    if add.kind == MemberKind::Human {
+        access::brings_people_in(by)?;
+    }
     let by = by.id;
     let name = free_name(context, add.workspace, &add.name, None)?;
     let email = match &add.email {

@@ -8,10 +8,15 @@ use std::sync::Arc;
 use super::{Context, deliveries};
 use crate::delivery::Delivery;
 use crate::ids::*;
+use crate::lookup::LookupExt;
 use crate::model::Message;
+use crate::record::Filter;
 use crate::refusal::Refusal;
 use crate::state::Room;
 use crate::{Actor, Millis};
+
+/// How many wakes of an agent are looked through for the one that it passed on.
+const RECENT_WAKES: usize = 100;
 
 #[derive(Default)]
 pub struct Origin {
@@ -99,6 +104,22 @@ fn oldest_open<'a>(
         delivery.channel == Some(channel) && delivery.run.is_none() && (delivery.thread == thread || below(delivery))
     };
     context.state.deliveries().of_agent(agent).find(fits)
+}
+
+/// The person whose words made an agent work: who woke it, else who woke the agent that did, wake by wake. The thread it was said
+/// in counts for nothing here, although the brake goes by it: an agent picks its threads, and must not pick who decides.
+pub fn person_behind(context: &Context<'_>, delivery: &Delivery) -> Result<Option<MemberId>, Refusal> {
+    let mut step = delivery.clone();
+    // Each step is less deep than the one before, so this ends.
+    while context.state.is_agent(step.sender) {
+        let filter = Filter::owner(step.sender).limit(RECENT_WAKES);
+        let led_here = |wake: &Delivery| wake.root == step.root && wake.depth < step.depth && wake.id < step.id;
+        match context.history.list::<Delivery>(&filter)?.into_iter().find(led_here) {
+            Some(wake) => step = wake,
+            None => return Ok(None),
+        }
+    }
+    Ok(context.state.member(step.sender).map(|person| person.id))
 }
 
 /// The wake an agent seems to be working on in a channel: the oldest it was sent.

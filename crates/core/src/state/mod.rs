@@ -112,6 +112,12 @@ impl State {
         self.members.get(&id).is_some_and(|member| member.is_agent())
     }
 
+    /// Whether an agent stands anywhere in the line of those who brought this member in, also one that has left since.
+    pub fn is_made_by_agent(&self, member: &Member) -> bool {
+        let maker = |member: &Member| member.created_by.and_then(|by| self.members.get(&by)).map(Arc::as_ref);
+        std::iter::successors(maker(member), |member| maker(member)).any(Member::is_agent)
+    }
+
     /// The name on what somebody said, also after they left.
     pub fn name_of(&self, id: MemberId) -> &str {
         self.members.get(&id).map_or("", |member| member.display_name())

@@ -1,5 +1,6 @@
 //! What must hold whatever is asked of the rules: random commands over random worlds.
 
+mod deciders;
 mod ids;
 mod leases;
 mod replay;

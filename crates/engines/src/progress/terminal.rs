@@ -68,16 +68,9 @@ fn plain(text: &str) -> String {
     safe(&text.replace('`', ""))
 }
 
-/// Text of others without what could steer the terminal.
+/// Text of others in which nothing steers the terminal or hides.
 pub fn safe(text: &str) -> String {
-    let bad = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if text.contains(bad) {
-        text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect()
-    } else {
-        text.to_owned()
-    }
+    folkmoot_action::visible::text(text)
 }
 
 /// At most `width` characters; wide characters may still wrap, which only costs a line.

@@ -1,10 +1,15 @@
 //! `moot approvals`: what agents ask for, and deciding it.
 
+use folkmoot_action::Shown;
 use folkmoot_core::moment;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{HubArgs, Session, cell, items, text};
 use super::{Fault, Settings, output};
+
+/// How much of a line the list shows.
+const MOST_IN_LIST: usize = 120;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\
@@ -99,7 +104,7 @@ async fn list(session: &Session, args: &ListArgs) -> anyhow::Result<()> {
         let agent = names.iter().find(|(id, _)| id == text(approval, "agent_id")).map(|(_, name)| name.clone());
         let asked = moment::date(approval["created_at"].as_i64().unwrap_or_default());
         let agent = agent.unwrap_or_else(|| cell(approval, "agent_id"));
-        vec![cell(approval, "id"), agent, cell(approval, "status"), asked, cell(approval, "action")]
+        vec![cell(approval, "id"), agent, cell(approval, "status"), asked, in_one_line(&shown(approval))]
     };
     let rows: Vec<_> = items(&approvals).iter().map(row).collect();
     output::table(&["ID", "AGENT", "STATUS", "ASKED", "ACTION"], &rows)
@@ -120,16 +125,43 @@ async fn show(session: &Session, args: &ShowArgs) -> anyhow::Result<()> {
     if args.json {
         return output::json(&approval);
     }
-    for field in ["id", "kind", "status", "action", "review_note"] {
+    let paint = output::Paint::of_stdout();
+    let shown = shown(&approval);
+    let mut lines = shown.lines();
+    if shown.warning.is_some() {
+        lines[0] = paint.red(&lines[0]);
+    }
+    lines.iter().try_for_each(|line| output::line(line))?;
+    output::line("")?;
+    for field in ["id", "kind", "status", "review_note"] {
         if !cell(&approval, field).is_empty() {
-            output::line(&format!("{:12} {}", format!("{}:", field.replace('_', " ")), cell(&approval, field)))?;
+            let value = output::name(&cell(&approval, field));
+            output::line(&format!("{:12} {value}", format!("{}:", field.replace('_', " "))))?;
         }
     }
-    let payload = text(&approval, "payload");
-    if !payload.is_empty() {
-        output::line(&format!("\n{payload}"))?;
-    }
     Ok(())
+}
+
+/// As the hub shows it on every surface; a hub that is older than that does not say.
+fn shown(approval: &Value) -> Shown {
+    let own =
+        || Shown::of_question(text(approval, "kind") == "brake", text(approval, "action"), text(approval, "payload"));
+    Shown::deserialize(&approval["shown"]).unwrap_or_else(|_| own())
+}
+
+/// What it is and how it begins; more than that is said to be more.
+fn in_one_line(shown: &Shown) -> String {
+    let warning = if shown.warning.is_some() { "! " } else { "" };
+    let text = shown.parts.first().map(|part| part.text.as_str()).or(shown.says.as_deref()).unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default();
+    let cut: String = first.chars().take(MOST_IN_LIST).collect();
+    let lines = text.lines().count().saturating_sub(1);
+    let more = match (lines, cut.len() < first.len()) {
+        (0, false) => String::new(),
+        (0, true) => "… (more: `moot approvals show`)".to_owned(),
+        (lines, _) => format!("… ({lines} more lines: `moot approvals show`)"),
+    };
+    format!("{warning}{}: {cut}{more}", shown.heading)
 }
 
 async fn decide(session: &Session, args: &DenyArgs, approved: bool, scope: &str) -> anyhow::Result<()> {
@@ -139,7 +171,7 @@ async fn decide(session: &Session, args: &DenyArgs, approved: bool, scope: &str)
     if args.json {
         return output::json(&decided);
     }
-    output::note(&format!("{}: {}", text(&decided, "status"), text(&decided, "action")));
+    output::note(&format!("{}: {}", text(&decided, "status"), in_one_line(&shown(&decided))));
     Ok(())
 }
 
@@ -153,5 +185,21 @@ async fn find(session: &Session, wanted: &str) -> anyhow::Result<Value> {
             .hint("`moot approvals list --all` shows their ids")
             .into()),
         _ => Err(Fault::failed(format!("several questions begin with `{wanted}`")).hint("give more of the id").into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_warns_and_says_what_it_leaves_out() {
+        let line = |command: &str| {
+            let payload = json!({"detail": {"command": command}}).to_string();
+            in_one_line(&shown(&json!({"kind": "permission", "action": "tidy", "payload": payload})))
+        };
+        assert_eq!(line("ls"), "Run a command: ls");
+        assert_eq!(line("ls\nrm -rf /"), "! Run a command: ls… (1 more lines: `moot approvals show`)");
+        assert!(line(&"x".repeat(500)).ends_with("x… (more: `moot approvals show`)"));
     }
 }

@@ -20,6 +20,6 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::command(), "moot", &mut script);
-    output::text(&String::from_utf8(script)?)?;
+    output::exact(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use folkmoot_action::visible;
+
 use super::output::Paint;
 use crate::config::{ConfigError, Problem};
 
@@ -50,9 +52,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
     let paint = Paint::of_stderr();
     let mut output = std::io::stderr().lock();
     for (sentence, hint) in lines {
-        let _ = writeln!(output, "{} {sentence}", paint.red("error:"));
+        let _ = writeln!(output, "{} {}", paint.red("error:"), visible::text(&sentence));
         if let Some(hint) = hint {
-            let _ = writeln!(output, "{} {hint}", paint.cyan("hint:"));
+            let _ = writeln!(output, "{} {}", paint.cyan("hint:"), visible::text(&hint));
         }
     }
     ExitCode::from(code)

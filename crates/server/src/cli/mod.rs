@@ -163,7 +163,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Pool(command) => pool::run(&settings, command),
         Command::Bot(args) => bot::run(&settings, args),
         Command::Completions(args) => completions::run(&args),
-        Command::Openapi => output::text(&crate::rest::openapi_json()).map(|()| ExitCode::SUCCESS),
+        Command::Openapi => {
+            output::exact(crate::rest::openapi_json().trim_end_matches('\n')).map(|()| ExitCode::SUCCESS)
+        }
     }
 }
 

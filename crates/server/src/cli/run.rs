@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use folkmoot_action::{Asked, Shown, Subject};
 use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::engines;
-use folkmoot_engines::event::{Answer, Ask, Completed, Event, ResumeToken};
+use folkmoot_engines::event::{Answer, Ask, AskKind, Completed, Event, ResumeToken};
 use folkmoot_engines::progress::Progress;
 use folkmoot_engines::run::{Request, Run, RunHandle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -16,7 +17,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::engines::find;
 use super::output::{self, Paint};
 use super::{Fault, Settings};
-use crate::runner;
+use crate::{agentd, runner};
 
 mod keyboard;
 mod screen;
@@ -83,9 +84,10 @@ async fn follow(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let folder = folder(args.cwd.as_ref())?;
     let attended = !from_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && !args.json;
     let mode = mode(engine, &own, &args, attended).await?;
+    let place = folder.to_string_lossy().into_owned();
     let run = runner.run(engine, Request { prompt, resume, folder, mode, ..Request::default() });
     let listens = mode == Mode::Warm && !from_input && (attended || args.json);
-    Session::new(engine, run, args.json, listens, attended)?.follow().await
+    Session::new(engine, run, place, args.json, listens, attended)?.follow().await
 }
 
 fn prompt(args: &Args) -> anyhow::Result<(String, bool)> {
@@ -151,6 +153,7 @@ async fn mode(
 
 struct Session {
     engine: &'static dyn Engine,
+    folder: String,
     run: Run,
     handle: RunHandle,
     progress: Progress,
@@ -173,9 +176,17 @@ enum Next {
 }
 
 impl Session {
-    fn new(engine: &'static dyn Engine, run: Run, json: bool, listens: bool, attended: bool) -> anyhow::Result<Self> {
+    fn new(
+        engine: &'static dyn Engine,
+        run: Run,
+        folder: String,
+        json: bool,
+        listens: bool,
+        attended: bool,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
             engine,
+            folder,
             handle: run.handle(),
             run,
             progress: Progress::new(engine.id()),
@@ -236,12 +247,24 @@ impl Session {
 
     async fn asked(&mut self, ask: &Ask) {
         if self.attended {
-            self.screen.ask(ask);
+            let shown = self.shown(ask);
+            self.screen.ask(ask, &shown);
             return;
         }
         let note = "nobody is here to answer".to_owned();
         let _ = self.handle.answer(&ask.id, Answer::Deny { note, stop: false }).await;
         self.progress.answered(&ask.id);
+    }
+
+    fn shown(&self, ask: &Ask) -> Shown {
+        let subject = match ask.kind {
+            AskKind::Permission => Subject::Permission,
+            AskKind::Question => Subject::Question,
+            AskKind::Plan => Subject::Plan,
+        };
+        let (detail, machine) = (self.engine.questions().matter(ask), agentd::machine());
+        let (folder, machine) = (Some(self.folder.as_str()), Some(machine.as_str()));
+        Shown::of(&Asked { subject, says: &ask.title, detail: &detail, options: &ask.options, folder, machine })
     }
 
     async fn word(&mut self, word: Word) {

@@ -111,7 +111,7 @@ async fn show(session: &Session, args: &ShowArgs) -> anyhow::Result<()> {
     let id = find(session, &args.run).await?;
     let path = format!("/v1/runs/{id}");
     if args.diff {
-        return output::text(&session.hub.get_text(&format!("{path}/diff")).await?);
+        return output::verbatim(&session.hub.get_text(&format!("{path}/diff")).await?);
     }
     let run = session.hub.get(&path, &[("limit", "1000".to_owned())]).await?;
     if args.json {

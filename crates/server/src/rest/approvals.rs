@@ -28,10 +28,10 @@ pub struct ApprovalBody {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     kind: ApprovalKind,
-    /// Stands for what matters of the action: the same question asked again is the same question.
+    /// Finds the same question asked again; it is the same only if `action` and `payload` are, too.
     fingerprint: Option<String>,
     run_id: Option<String>,
-    /// The message the work began with; the person who sent it may decide.
+    /// The message that woke the agent: while that wake is open, whoever caused it may decide. Any other message names nobody.
     message_id: Option<String>,
 }
 
@@ -97,7 +97,8 @@ pub struct Decision {
     note: Option<String>,
 }
 
-/// Decide (the agent's owner, whoever asked it, and admins; a `brake` every person in the channel; never an agent).
+/// Decide (the agent's owner, whoever caused the work, and admins; a `brake` every person in the channel; never an agent, nor
+/// anybody whom an agent brought in).
 ///
 /// A second decision answers 400 `already reviewed` and says who decided.
 #[utoipa::path(patch, path = "/v1/approvals/{approval}", tag = "approvals", request_body = Decision,

@@ -7,6 +7,7 @@ use folkmoot_core::lookup::LookupExt;
 use folkmoot_core::model::{Approval, ApprovalKind, ApprovalScope, ApprovalStatus, Door};
 use folkmoot_core::record::Record;
 use folkmoot_core::{Actor, Refusal, State, access, moment, refusal};
+use folkmoot_doors::lark::objects;
 use folkmoot_telegram::api::UserId;
 use folkmoot_telegram::hub::{Asked, Decision, Hub, Question, Soon};
 use tokio::sync::watch;
@@ -148,6 +149,7 @@ fn question(state: &State, approval: &Approval) -> Question {
         place,
         action: approval.action.clone(),
         payload: approval.payload.clone(),
+        shown: objects::shown(approval),
         has_run: approval.run.is_some(),
         expires: format!("{} {} UTC", moment::date(approval.expires_at), moment::time(approval.expires_at)),
     }

@@ -6,6 +6,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod abuse_approvals;
+
 mod chopsticks_chaos;
 mod chopsticks_chat;
 mod chopsticks_cli;

@@ -15,7 +15,7 @@ use super::{Hub, Member, Setup, eventually, eventually_within, items, text};
 /// How long engines, a daemon and a hub may take together on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A conversation in JSON lines, as claude has it. What is asked, behind what was said before, decides: `ask` asks for permission, `wait` waits
+/// A conversation in JSON lines, as claude has it. What is asked, behind what was said before, decides: `ask` asks for permission (for what the file `question` says, and once it is allowed for what `second` says), `wait` waits
 /// to be steered, `slow` waits for the file `go`, `late` changes a file after that, `many` does 300 things, 200 of them after it, and waits for `end`; everything else is answered with `echo: PROMPT`.
 const CLAUDE: &str = r##"#!/bin/sh
 dir="@DIR@"
@@ -43,7 +43,7 @@ while IFS= read -r line; do
       printf '{"type":"system","subtype":"init","session_id":"%s","model":"m"}\n' "$session"
       printf '{"type":"assistant","session_id":"%s","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}\n' "$session"
       case "${prompt##*asks you:}" in
-        *ask*) printf '{"type":"control_request","request_id":"77","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"rm x"}}}\n';;
+        *ask*) if [ -e "$dir/question" ]; then cat "$dir/question"; else printf '{"type":"control_request","request_id":"77","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"rm x"}}}\n'; fi;;
         *wait*) waiting=1;;
         *slow*) while [ ! -e "$dir/go" ]; do sleep 0.02; done; result "echo: $prompt";;
         *edit*) echo changed >> work.txt; result "edited";;
@@ -59,7 +59,8 @@ while IFS= read -r line; do
           result "many";;
         *) result "echo: $prompt";;
       esac;;
-    *'"behavior":"allow"'*) echo done >> "$dir/done"; result "accepted";;
+    *'"behavior":"allow"'*) echo done >> "$dir/done"
+      if [ -e "$dir/second" ]; then cat "$dir/second"; rm "$dir/second"; else result "accepted"; fi;;
     *'"behavior":"deny"'*) result "declined $(printf '%s' "$line" | sed -e 's/.*"message":"//' -e 's/".*//')";;
     *control_request*) id=$(printf '%s' "$line" | sed -e 's/.*"request_id":"//' -e 's/".*//')
       printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s","response":{}}}\n' "$id";;

@@ -42,13 +42,17 @@ fn core_and_doors_see_no_runtime_no_sockets_and_no_database() {
 #[test]
 fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
     assert_eq!(ours(&dependencies("folkmoot-core")), ["folkmoot-core"]);
-    assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-core", "folkmoot-doors"]);
-    assert_eq!(ours(&dependencies("folkmoot-engines")), ["folkmoot-engines"]);
-    assert_eq!(ours(&dependencies("folkmoot-agentd")), ["folkmoot-agentd", "folkmoot-engines", "folkmoot-peers"]);
+    // What an action is, everybody may know; it knows nobody.
+    assert_eq!(ours(&dependencies("folkmoot-action")), ["folkmoot-action"]);
+    assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-action", "folkmoot-core", "folkmoot-doors"]);
+    assert_eq!(ours(&dependencies("folkmoot-engines")), ["folkmoot-action", "folkmoot-engines"]);
+    let agentd = ["folkmoot-action", "folkmoot-agentd", "folkmoot-engines", "folkmoot-peers"];
+    assert_eq!(ours(&dependencies("folkmoot-agentd")), agentd);
     assert_eq!(ours(&dependencies("folkmoot-bot")), ["folkmoot-bot", "folkmoot-peers"]);
     assert_eq!(ours(&dependencies("folkmoot-pool")), ["folkmoot-peers", "folkmoot-pool"]);
     assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-store"]);
-    assert_eq!(ours(&dependencies("folkmoot-telegram")), ["folkmoot-engines", "folkmoot-peers", "folkmoot-telegram"]);
+    let telegram = ["folkmoot-action", "folkmoot-engines", "folkmoot-peers", "folkmoot-telegram"];
+    assert_eq!(ours(&dependencies("folkmoot-telegram")), telegram);
 }
 
 /// What stands between backticks and looks like a path of the tree.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folkmoot_engines::desk::Cancelled;
 use folkmoot_engines::event::Answer;
 
-use super::hub::NOT_KNOWN;
+use super::hub::{NOT_KNOWN, REST};
 use super::messages::Incoming;
 use super::{Bridge, Event, Spot};
 use crate::api::{CallbackQuery, UpdateId, UserId};
@@ -14,7 +14,7 @@ use crate::journal::{Card, Content, JournalError, PromptId, Rows};
 use crate::patience::{self, patiently};
 use crate::permission::Verdict;
 use crate::piece::Piece;
-use crate::press::{Asker, Press};
+use crate::press::{Asker, Choice, Press};
 use crate::{gather, show};
 
 /// What somebody says to a card.
@@ -85,11 +85,24 @@ impl Bridge {
         let Some(card) = self.shared.journal.transact(move |rows| rows.card_in(chat, id)).await? else {
             return Ok(NOT_KNOWN.to_owned());
         };
+        if press.choice == Choice::Rest {
+            return self.show_rest(&card, query).await;
+        }
         let Some((answer, how)) = Question::of(&card).and_then(|question| cards::answer(&question.ask, press.choice))
         else {
             return Ok(NOT_KNOWN.to_owned());
         };
         self.settle(card, answer, how, by.id, &by.first_name).await
+    }
+
+    /// What did not fit onto the card, where the card is.
+    async fn show_rest(&mut self, card: &Card, query: &CallbackQuery) -> Result<String, JournalError> {
+        let (Some(question), Some(message)) = (Question::of(card), &query.message) else {
+            return Ok(NOT_KNOWN.to_owned());
+        };
+        let (spot, pages) = (Spot::at(message), question.pages());
+        self.shared.journal.transact(move |rows| cards::post_rest(rows, spot, pages)).await?;
+        Ok(REST.to_owned())
     }
 
     /// A reply to a card. What is spoken has to be written down first and files to be fetched; the card is open meanwhile, and

@@ -12,11 +12,12 @@ use crate::api::{CallbackQuery, ChatId, Message, UpdateId, User, UserId};
 use crate::cards;
 use crate::hub::{Asked, Decision, Hub};
 use crate::journal::{Card, CardState, Content, Journal, JournalError, NewCard, Rows};
-use crate::press::Press;
+use crate::press::{Choice, Press};
 use crate::questions::Sheet;
 
 const NO_HUB: &str =
     "this bot runs without a hub\nhint: set `telegram.bot_token` for `moot serve`, which runs the bot too";
+pub(super) const REST: &str = "the rest follows";
 pub(super) const NOT_KNOWN: &str = "this question is not known any more";
 
 /// Shows what is asked for as long as the hub is there.
@@ -102,6 +103,10 @@ impl Bridge {
         let id = press.card;
         let card = self.shared.journal.transact(move |rows| rows.card(id)).await?;
         let sheet = card.as_ref().and_then(Sheet::of);
+        let own = |sheet: &&Sheet| sheet.user == query.from.id && press.choice == Choice::Rest;
+        if let Some(sheet) = sheet.as_ref().filter(own) {
+            return self.question_rest(update, query, sheet).await;
+        }
         let answer = match sheet.map(|sheet| (sheet.decision(press.choice), sheet)) {
             Some((_, sheet)) if sheet.user != query.from.id => "this question was put to somebody else".to_owned(),
             Some((Some(decision), sheet)) => self.decide_question(&sheet, decision).await,
@@ -109,6 +114,24 @@ impl Bridge {
         };
         if self.take(update).await? {
             self.answer_query(query.id.clone(), answer);
+        }
+        Ok(())
+    }
+
+    /// What did not fit onto the card.
+    async fn question_rest(
+        &mut self,
+        update: UpdateId,
+        query: &CallbackQuery,
+        sheet: &Sheet,
+    ) -> Result<(), JournalError> {
+        let (spot, pages) = (private(sheet.user), sheet.pages());
+        let store = move |rows: &mut Rows<'_>| match rows.take_update(update)? {
+            true => cards::post_rest(rows, spot, pages).map(|()| true),
+            false => Ok(false),
+        };
+        if self.shared.journal.transact(store).await? {
+            self.answer_query(query.id.clone(), REST.to_owned());
         }
         Ok(())
     }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use folkmoot_action::too_large;
 use folkmoot_engines::desk::{News, Task, View};
 use folkmoot_engines::engine::{Engine, Mode};
-use folkmoot_engines::event::{Ask, Detail, ResumeToken};
+use folkmoot_engines::event::{Answer, Ask, Detail, ResumeToken};
 use folkmoot_engines::progress::Label;
 use tokio::time::{Instant, sleep};
 
@@ -276,7 +277,15 @@ impl Bridge {
     async fn asked(&mut self, id: PromptId, ask: Ask) -> Result<(), JournalError> {
         let Some(live) = self.live.get(&id) else { return Ok(()) };
         let engine = live.plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
-        let (spot, question) = (spot_of(&live.prompt), Question { ask, engine });
+        let folder = live.plan.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+        let bytes = serde_json::to_string(&ask).map_or(0, |text| text.len());
+        if let Some(note) = too_large(bytes) {
+            let (desk, answer) = (self.desk.clone(), Answer::Deny { note: note.clone(), stop: false });
+            tokio::spawn(async move { desk.answer(id, ask.id, answer).await });
+            return self.shared.say(spot_of(&live.prompt), format!("a question of {engine} was denied: {note}")).await;
+        }
+        let machine = Some(rustix::system::uname().nodename().to_string_lossy().into_owned());
+        let (spot, question) = (spot_of(&live.prompt), Question { ask, engine, folder, machine });
         let body = serde_json::to_value(&question).unwrap_or_default();
         let store = move |rows: &mut Rows<'_>| {
             let card = NewCard { prompt: Some(id), slip: None, ask: question.ask.id.clone(), body };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{name, put, sessions, shortened};
 use crate::command::{Reply, Send};
 use crate::decide::messages::{self, MAX_CONTENT_CHARS, Voice};
-use crate::decide::{Context, Decision, Outcome, deliveries, short_text};
+use crate::decide::{Context, Decision, Outcome, deliveries, origin, short_text};
 use crate::delivery::Delivery;
 use crate::event::Event;
 use crate::ids::*;
@@ -42,7 +42,7 @@ pub fn start(context: &mut Context<'_>, actor: Actor, start: StartRun) -> Outcom
         trigger: trigger.unwrap_or(message.id),
         delivery: delivery.id,
         agent: actor.member,
-        asker: asker(context, &delivery)?,
+        asker: origin::person_behind(context, &delivery)?,
         engine,
         model: name(start.model, "model")?,
         project: name(start.project, "project")?,
@@ -87,16 +87,6 @@ fn trigger(context: &Context<'_>, delivery: &Delivery) -> Result<Option<MessageI
         }
     }
     Ok(None)
-}
-
-/// The person who asked; where an agent did, the person at the root of it.
-fn asker(context: &Context<'_>, delivery: &Delivery) -> Result<Option<MemberId>, Refusal> {
-    let person = |id: MemberId| context.state.member(id).filter(|member| !member.is_agent()).map(|member| member.id);
-    if let Some(sender) = person(delivery.sender) {
-        return Ok(Some(sender));
-    }
-    let root = context.history.message(delivery.root)?;
-    Ok(root.and_then(|root| person(root.sender)))
 }
 
 fn show(

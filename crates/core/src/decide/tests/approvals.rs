@@ -2,7 +2,7 @@
 
 use super::support::World;
 use super::support::world::notifications;
-use crate::command::{Command, Reply, RequestApproval};
+use crate::command::{Command, CreateInvite, Reply, RequestApproval};
 use crate::event::Audience;
 use crate::ids::*;
 use crate::model::*;
@@ -146,6 +146,99 @@ fn the_owner_of_the_agent_the_asker_and_admins_decide_and_nobody_else() {
         None,
         "a message the agent cannot see names nobody"
     );
+}
+
+#[test]
+fn a_message_that_did_not_wake_the_agent_makes_nobody_a_decider() {
+    let Asked { mut world, alice, bob, codebot, general, .. } = asked();
+    world.done(alice, Command::AddToChannel { channel: general, member: bob });
+    let chatter = world.say(bob, general, "nice weather").id;
+    let about = |message| Command::RequestApproval(RequestApproval { about: Some(message), ..question(Some(general)) });
+    let approval = approval_of(&world.done(codebot, about(chatter)));
+    assert_eq!(approval.asker, None);
+    assert_eq!(world.refused(bob, decide(approval.id, true)), refusal::NOT_A_DECIDER);
+    let other = world.agent("other");
+    world.done(alice, Command::AddToChannel { channel: general, member: other });
+    let for_other = world.say(bob, general, "@other deploy").id;
+    assert_eq!(approval_of(&world.done(codebot, about(for_other))).asker, None, "it woke another agent");
+    assert_eq!(approval_of(&world.done(other, about(for_other))).asker, Some(bob));
+}
+
+#[test]
+fn an_agent_does_not_choose_who_decides_by_the_thread_it_speaks_in() {
+    let Asked { mut world, alice, bob, codebot, general, .. } = asked();
+    let other = world.agent("other");
+    for member in [bob, other] {
+        world.done(alice, Command::AddToChannel { channel: general, member });
+    }
+    let innocent = world.say(bob, general, "nice weather");
+    let call = world.reply(codebot, &innocent, "@other wipe the disk").id;
+    let about = |message| Command::RequestApproval(RequestApproval { about: Some(message), ..question(Some(general)) });
+    assert_eq!(approval_of(&world.done(other, about(call))).asker, None, "bob woke nobody");
+    let wish = world.say(bob, general, "@codebot get it done");
+    let passed_on = world.reply(codebot, &wish, "@other do it").id;
+    assert_eq!(approval_of(&world.done(other, about(passed_on))).asker, Some(bob), "bob's words led here");
+}
+
+#[test]
+fn agents_and_whoever_they_brought_in_never_decide() {
+    let Asked { mut world, alice, bob, codebot, general, approval } = asked();
+    let chief = world.add(alice, MemberKind::Agent, "chief", Some(Role::Admin));
+    assert_eq!(world.refused(chief, decide(approval, true)), refusal::NOT_AUTHORIZED);
+    // As an older hub let it happen: an agent made an account, the account became an admin, and that one made another.
+    let made = |world: &World, id: MemberId, by: MemberId| {
+        let member = (**world.state.member(id).unwrap()).clone();
+        Member { created_by: Some(by), role: Role::Admin, ..member }
+    };
+    let puppet = made(&world, bob, chief);
+    world.store(puppet);
+    assert_eq!(world.refused(bob, decide(approval, true)), refusal::NOT_AUTHORIZED);
+    let child = world.add(bob, MemberKind::Human, "child", None);
+    let grown = made(&world, child, bob);
+    world.store(grown);
+    assert_eq!(world.refused(child, decide(approval, true)), refusal::NOT_AUTHORIZED);
+    world.done(alice, Command::RemoveMember { member: chief });
+    assert_eq!(world.refused(child, decide(approval, true)), refusal::NOT_AUTHORIZED, "also when the agent has left");
+    world.done(alice, Command::AddToChannel { channel: general, member: child });
+    let brake = Approval { kind: ApprovalKind::Brake, ..approval_of(&world.done(codebot, ask(Some(general)))) };
+    let may = access::may_decide(&world.state, world.state.member(child).unwrap(), &brake);
+    assert_eq!(may, Err(refusal::NOT_AUTHORIZED));
+    world.done(alice, decide(approval, true));
+}
+
+#[test]
+fn only_people_bring_people_in() {
+    let Asked { mut world, alice, .. } = asked();
+    let chief = world.add(alice, MemberKind::Agent, "chief", Some(Role::Admin));
+    let workspace = world.workspace;
+    let add = |kind, name: &str| Command::AddMember(super::support::world::new_member(workspace, kind, name));
+    assert_eq!(world.refused(chief, add(MemberKind::Human, "puppet")), refusal::PEOPLE_BRING_PEOPLE);
+    world.done(chief, add(MemberKind::Agent, "helper"));
+    let invite = |number: u8| {
+        let code_hash = super::support::world::key(number);
+        Command::CreateInvite(CreateInvite { workspace, role: None, channels: Vec::new(), code_hash })
+    };
+    assert_eq!(world.refused(chief, invite(1)), refusal::PEOPLE_BRING_PEOPLE);
+    // One that an agent gave before this was so.
+    let Reply::Invite(given) = world.done(alice, invite(2)).reply else { panic!() };
+    world.store(Invite { made_by: chief, ..given });
+    assert!(access::open_invite(&world.state, &super::support::world::key(2), world.now).is_err());
+}
+
+#[test]
+fn a_fingerprint_does_not_cover_another_action() {
+    let Asked { mut world, alice, codebot, .. } = asked();
+    let other = |run: u128| {
+        let request = RequestApproval { hash: Some("c0ffee".to_owned()), run: Some(RunId(run)), ..question(None) };
+        Command::RequestApproval(RequestApproval { payload: "{\"row_id\":\"*\"}".to_owned(), ..request })
+    };
+    let first = approval_of(&world.done(codebot, hashed(1)));
+    assert_ne!(approval_of(&world.done(codebot, other(1))).id, first.id, "an open question is not another one");
+    let for_run = Command::DecideApproval { approval: first.id, approved: true, scope: ApprovalScope::Run, note: None };
+    world.done(alice, for_run);
+    assert_eq!(approval_of(&world.done(codebot, hashed(1))).status, ApprovalStatus::Approved);
+    assert_eq!(approval_of(&world.done(codebot, hashed(1))).status, ApprovalStatus::Approved, "for the whole run");
+    assert_eq!(approval_of(&world.done(codebot, other(1))).status, ApprovalStatus::Pending, "nobody saw this one");
 }
 
 #[test]

@@ -670,7 +670,7 @@ fn a_question_that_was_not_decided_is_void_with_its_run_and_answers_no_later_one
 fn an_open_question_asked_again_by_the_next_run_lets_that_one_wait() {
     let mut scene = scene();
     let request = RequestApproval {
-        action: "push".to_owned(),
+        action: "rm -rf build".to_owned(),
         hash: Some("one".to_owned()),
         channel: Some(scene.general),
         ..RequestApproval::default()

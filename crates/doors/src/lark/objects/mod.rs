@@ -6,6 +6,7 @@ mod runs;
 
 pub use runs::*;
 
+use folkmoot_action::Shown;
 use folkmoot_core::command::DaemonAgent;
 use folkmoot_core::delivery::Delivery;
 use folkmoot_core::ids::*;
@@ -425,26 +426,6 @@ objects! {
         created_at: Millis = created_at,
         updated_at: Millis = updated_at,
     }
-    ApprovalObject as Approval from Approval {
-        #[schema(value_type = String)] id: ApprovalId = id,
-        #[schema(value_type = String)] workspace_id: WorkspaceId = workspace,
-        #[schema(value_type = Option<String>)] channel_id: Option<ChannelId> = channel,
-        #[schema(value_type = String)] agent_id: MemberId = agent,
-        action: String = action,
-        payload: String = payload,
-        #[schema(value_type = String)] status: ApprovalStatus = status,
-        #[schema(value_type = Option<String>)] reviewer_id: Option<MemberId> = reviewer,
-        review_note: Option<String> = note,
-        created_at: Millis = created_at,
-        reviewed_at: Option<Millis> = reviewed_at,
-        #[schema(value_type = String)] kind: ApprovalKind = kind,
-        fingerprint: Option<String> = hash,
-        #[schema(value_type = Option<String>)] run_id: Option<RunId> = run,
-        #[schema(value_type = Option<String>)] asker_id: Option<MemberId> = asker,
-        #[schema(value_type = String)] scope: ApprovalScope = scope,
-        expires_at: Millis = expires_at,
-        used_at: Option<Millis> = used_at,
-    }
     CallObject as Call from Call {
         #[schema(value_type = String)] id: CallId = id,
         #[schema(value_type = String)] workspace_id: WorkspaceId = workspace,
@@ -498,4 +479,70 @@ objects! {
         name: String = name,
         #[schema(value_type = String)] agent_id: MemberId = agent,
     }
+}
+
+/// A question to people. `shown` is how every surface puts it; `action` and `payload` are as the agent gave them.
+#[derive(Clone, Serialize, ToSchema)]
+#[schema(as = Approval)]
+pub struct ApprovalObject {
+    #[schema(value_type = String)]
+    pub id: ApprovalId,
+    #[schema(value_type = String)]
+    pub workspace_id: WorkspaceId,
+    #[schema(value_type = Option<String>)]
+    pub channel_id: Option<ChannelId>,
+    #[schema(value_type = String)]
+    pub agent_id: MemberId,
+    pub action: String,
+    pub payload: String,
+    pub shown: Shown,
+    #[schema(value_type = String)]
+    pub status: ApprovalStatus,
+    #[schema(value_type = Option<String>)]
+    pub reviewer_id: Option<MemberId>,
+    pub review_note: Option<String>,
+    pub created_at: Millis,
+    pub reviewed_at: Option<Millis>,
+    #[schema(value_type = String)]
+    pub kind: ApprovalKind,
+    pub fingerprint: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub run_id: Option<RunId>,
+    #[schema(value_type = Option<String>)]
+    pub asker_id: Option<MemberId>,
+    #[schema(value_type = String)]
+    pub scope: ApprovalScope,
+    pub expires_at: Millis,
+    pub used_at: Option<Millis>,
+}
+
+impl From<&Approval> for ApprovalObject {
+    fn from(it: &Approval) -> Self {
+        Self {
+            id: it.id,
+            workspace_id: it.workspace,
+            channel_id: it.channel,
+            agent_id: it.agent,
+            action: it.action.clone(),
+            payload: it.payload.clone(),
+            shown: shown(it),
+            status: it.status,
+            reviewer_id: it.reviewer,
+            review_note: it.note.clone(),
+            created_at: it.created_at,
+            reviewed_at: it.reviewed_at,
+            kind: it.kind,
+            fingerprint: it.hash.clone(),
+            run_id: it.run,
+            asker_id: it.asker,
+            scope: it.scope,
+            expires_at: it.expires_at,
+            used_at: it.used_at,
+        }
+    }
+}
+
+/// How a question is put to people, on every surface.
+pub fn shown(approval: &Approval) -> Shown {
+    Shown::of_question(approval.kind == ApprovalKind::Brake, &approval.action, &approval.payload)
 }

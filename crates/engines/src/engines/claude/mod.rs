@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::engine::{Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
@@ -32,6 +32,14 @@ impl Engine for Claude {
 
     fn codec(&self) -> &'static ResumeCodec {
         &CODEC
+    }
+
+    fn questions(&self) -> KnownQuestions {
+        KnownQuestions {
+            reads: &["Read", "Glob", "Grep", "LS", "NotebookRead", "TodoRead", "TodoWrite"],
+            edits: &["Edit", "Write", "MultiEdit", "NotebookEdit"],
+            ..KnownQuestions::default()
+        }
     }
 
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {

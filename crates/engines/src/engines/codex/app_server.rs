@@ -3,6 +3,8 @@
 //! Its items have the same meaning as those of `codex exec`, in camel case; they are renamed and given to the same
 //! translation.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use super::translate::{self, State, usage_of};
@@ -14,6 +16,8 @@ use crate::json::{field, flag, list, message, shortened, text, words};
 
 const INITIALIZE: u64 = 1;
 const THREAD: u64 = 2;
+/// More open items than this are not remembered.
+const MOST_ITEMS: usize = 256;
 
 pub struct AppServer {
     state: State,
@@ -26,6 +30,8 @@ pub struct AppServer {
     open: Vec<Open>,
     usage: Detail,
     steers: Vec<(u64, String)>,
+    /// What it works on, by item: a question names the item only, and people must see what it is.
+    items: HashMap<String, Value>,
 }
 
 /// A request of the server that waits for people.
@@ -71,6 +77,7 @@ impl AppServer {
             open: Vec::new(),
             usage: Detail::new(),
             steers: Vec::new(),
+            items: HashMap::new(),
         }
     }
 
@@ -149,6 +156,7 @@ impl AppServer {
                 translate::translate(&mut self.state, &Line::TurnStarted, out);
             }
             "item/started" | "item/completed" => {
+                self.note_item(method, field(params, "item"));
                 let kind = format!("item.{}", &method["item/".len()..]);
                 let line = json!({"type": kind, "item": snake_item(field(params, "item"))});
                 translate::translate(&mut self.state, &Line::read(&line), out);
@@ -172,8 +180,33 @@ impl AppServer {
         }
     }
 
+    fn note_item(&mut self, method: &str, item: &Value) {
+        let Some(id) = words(item, "id") else { return };
+        if method == "item/completed" {
+            self.items.remove(id);
+        } else if self.items.len() < MOST_ITEMS
+            && ["fileChange", "commandExecution"].contains(&text(item, "type").unwrap_or_default())
+        {
+            self.items.insert(id.to_owned(), item.clone());
+        }
+    }
+
+    /// What the question says, with what its item said before where it leaves that out.
+    fn detail(&self, params: &Value) -> Detail {
+        let mut detail = params.as_object().cloned().unwrap_or_default();
+        let item = words(params, "itemId").and_then(|id| self.items.get(id));
+        for name in ["changes", "command", "cwd"] {
+            let known = item.map(|item| field(item, name)).filter(|value| !value.is_null());
+            if let Some(known) = known.filter(|_| detail.get(name).is_none_or(Value::is_null)) {
+                detail.insert(name.to_owned(), known.clone());
+            }
+        }
+        detail
+    }
+
     fn turn_completed(&mut self, turn: &Value, out: &mut Output) {
         self.turn = None;
+        self.items.clear();
         let error = match text(turn, "status").unwrap_or("completed") {
             "completed" => None,
             "interrupted" => Some("interrupted".to_owned()),
@@ -194,7 +227,12 @@ impl AppServer {
                 Request::Decision,
                 words(params, "command").map_or("run a command".to_owned(), |command| format!("run `{command}`")),
             ),
-            "item/fileChange/requestApproval" => (Request::Decision, "change files".to_owned()),
+            "item/fileChange/requestApproval" if self.detail(params).get("changes").is_some_and(Value::is_array) => {
+                (Request::Decision, "change files".to_owned())
+            }
+            "item/fileChange/requestApproval" => {
+                (Request::Decision, "change files that codex does not name".to_owned())
+            }
             "item/permissions/requestApproval" => (Request::Permissions, "more permissions".to_owned()),
             "item/tool/requestUserInput" => {
                 let asked = list(params, "questions").iter().filter_map(|question| words(question, "question"));
@@ -213,7 +251,7 @@ impl AppServer {
             None => title,
         };
         let kind = if request == Request::Questions { AskKind::Question } else { AskKind::Permission };
-        let detail = params.as_object().cloned().unwrap_or_default();
+        let detail = self.detail(params);
         let ask =
             Ask { id: ask_id, kind, title: shortened(&title, 500), detail, options: options(params), withdrawn: false };
         out.event(Event::Asked(Asked { engine: ID, ask }));

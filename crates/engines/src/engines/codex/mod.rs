@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::engine::{Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
@@ -29,6 +29,14 @@ impl Engine for Codex {
 
     fn codec(&self) -> &'static ResumeCodec {
         &CODEC
+    }
+
+    fn questions(&self) -> KnownQuestions {
+        KnownQuestions {
+            bookkeeping: &["threadId", "turnId", "itemId", "approvalId", "startedAtMs", "conversationId", "callId"],
+            names_changes: true,
+            ..KnownQuestions::default()
+        }
     }
 
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {

@@ -151,3 +151,34 @@ fn the_app_server_is_greeted_then_asked_for_a_thread_then_for_a_turn() {
     play.line(r#"{"id":11,"method":"account/login","params":{}}"#);
     assert!(play.sent[7]["error"].is_object(), "every request is answered");
 }
+
+#[test]
+fn a_question_about_an_item_says_what_the_item_said() {
+    let mut play = Play::new(&Codex, Mode::Warm);
+    play.prompt("hi");
+    play.line(r#"{"id":1,"result":{}}"#);
+    play.line(r#"{"id":2,"result":{"thread":{"id":"th"},"model":"gpt"}}"#);
+    let item =
+        json!({"id": "f", "type": "fileChange", "changes": [{"path": "a", "kind": {"type": "add"}, "diff": "x"}]});
+    play.line(&json!({"method": "item/started", "params": {"item": item}}).to_string());
+    play.line(r#"{"id":10,"method":"item/fileChange/requestApproval","params":{"itemId":"f"}}"#);
+    play.line(r#"{"id":11,"method":"item/fileChange/requestApproval","params":{"itemId":"other"}}"#);
+    let asks: Vec<_> = play
+        .events
+        .iter()
+        .filter_map(|event| if let Event::Asked(asked) = event { Some(&asked.ask) } else { None })
+        .collect();
+    assert_eq!(asks[0].detail["changes"], item["changes"]);
+    assert_eq!(asks[0].title, "change files");
+    assert_eq!(asks[1].title, "change files that codex does not name");
+    assert!(!asks[1].detail.contains_key("changes"));
+}
+
+#[test]
+fn bookkeeping_is_what_codex_counts_and_nothing_it_asks_for() {
+    use crate::engine::Engine;
+    let known = Codex.questions().bookkeeping;
+    for name in ["command", "cwd", "changes", "reason", "permissions", "grantRoot"] {
+        assert!(!known.contains(&name), "{name}");
+    }
+}

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::engine::{Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
@@ -42,6 +42,16 @@ impl Engine for Opencode {
 
     fn codec(&self) -> &'static ResumeCodec {
         &CODEC
+    }
+
+    fn questions(&self) -> KnownQuestions {
+        KnownQuestions {
+            // `tool` holds the numbers of the message and the call; the tool itself is in `permission`.
+            bookkeeping: &["id", "sessionID", "messageID", "callID", "tool", "time"],
+            reads: &["read", "glob", "grep", "list", "todoread", "todowrite"],
+            edits: &["edit", "write", "patch", "multiedit"],
+            ..KnownQuestions::default()
+        }
     }
 
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {

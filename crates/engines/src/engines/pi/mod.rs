@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::engine::{
+    Dialog, Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe,
+};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
@@ -28,6 +30,10 @@ impl Engine for Pi {
 
     fn codec(&self) -> &'static ResumeCodec {
         &CODEC
+    }
+
+    fn questions(&self) -> KnownQuestions {
+        KnownQuestions { bookkeeping: &["id", "type"], ..KnownQuestions::default() }
     }
 
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
+use folkmoot_action::Shown;
 use folkmoot_engines::event::{Ask, AskKind, Event};
 use folkmoot_engines::progress::{Progress, terminal};
 
@@ -59,17 +60,22 @@ impl Screen {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// The question, below the progress.
-    pub fn ask(&mut self, ask: &Ask) {
+    /// The question, below the progress: all of it, as every surface shows it.
+    pub fn ask(&mut self, ask: &Ask, shown: &Shown) {
         if self.kind == Kind::Silent {
             return;
         }
         let how = match (ask.kind, ask.options.as_slice()) {
             (AskKind::Permission | AskKind::Plan, _) => "y = yes, a = always, n WHY = no".to_owned(),
             (AskKind::Question, []) => "type the answer".to_owned(),
-            (AskKind::Question, options) => options.join(" / "),
+            (AskKind::Question, _) => "type one of these, or other words".to_owned(),
         };
-        self.remark(&format!("{} [{how}]", output::printable(&ask.title)));
+        let paint = Paint::of_stderr();
+        let mut lines = shown.lines();
+        if shown.warning.is_some() {
+            lines[0] = paint.red(&lines[0]);
+        }
+        self.remark(&format!("{}\n{}", lines.join("\n"), paint.bold(&format!("[{how}]"))));
     }
 
     /// A line that stays, above what is drawn next.
@@ -79,7 +85,7 @@ impl Screen {
         }
         let mut wiped = self.wipe();
         self.drawn = 0;
-        wiped.push_str(text);
+        wiped.push_str(&output::guarded(text));
         wiped.push('\n');
         let _ = std::io::stderr().lock().write_all(wiped.as_bytes());
     }

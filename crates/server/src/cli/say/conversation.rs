@@ -48,7 +48,7 @@ impl Conversation {
     /// Shows an answer.
     pub fn show(&mut self, text: &str) -> anyhow::Result<()> {
         match &mut self.screen {
-            Screen::AbovePrompt(printer) => Ok(printer.print(format!("{text}\n"))?),
+            Screen::AbovePrompt(printer) => Ok(printer.print(format!("{}\n", output::guarded(text)))?),
             Screen::Plain => output::line(text),
         }
     }

@@ -101,7 +101,8 @@ impl Tail {
         let messages = self.session.hub.get(&path, &[("limit", lines.to_string())]).await?;
         let messages = items(&messages);
         for message in messages.iter().rev() {
-            output::line(&self.printer.line(message))?;
+            let text = self.printer.line(message);
+            self.printer.put(&text)?;
         }
         Ok(messages.iter().map(seq_of).max().unwrap_or(0))
     }
@@ -240,7 +241,10 @@ impl Tail {
     fn show(&mut self, at: usize, events: &[Option<Value>]) -> anyhow::Result<()> {
         let label = if self.watched.len() > 1 { self.watched[at].target.label.as_str() } else { "" };
         let messages = events.iter().flatten();
-        messages.into_iter().try_for_each(|message| output::line(&self.printer.labelled(message, label)))
+        messages.into_iter().try_for_each(|message| {
+            let text = self.printer.labelled(message, label);
+            self.printer.put(&text)
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use folkmoot_core::moment;
 use serde_json::Value;
 
 use crate::cli::client::text;
-use crate::cli::output::{Paint, printable};
+use crate::cli::output::{self, Paint, printable};
 
 /// Prints messages; remembers the day, so that a new one gets a line of its own.
 pub struct Printer {
@@ -31,9 +31,9 @@ impl Printer {
         let created = message.get("created_at").and_then(Value::as_i64).unwrap_or_default();
         let mut out = self.day_line(&moment::date(created));
         let time = moment::time(created);
-        let sender = printable(sender(message));
+        let sender = output::name(sender(message));
         let reply = if text(message, "thread_id").is_empty() { "" } else { "    ↳ " };
-        let channel = if channel.is_empty() { String::new() } else { format!("{channel} ") };
+        let channel = if channel.is_empty() { String::new() } else { format!("{} ", output::name(channel)) };
         let indent = " ".repeat(time.len() + 2 + channel.chars().count() + reply.chars().count());
         let content = printable(text(message, "content")).replace('\n', &format!("\n{indent}"));
         out.push_str(&format!(
@@ -43,6 +43,11 @@ impl Printer {
             self.paint.bold(&sender),
         ));
         out
+    }
+
+    /// Writes such a text; JSON stays as it is.
+    pub fn put(&self, text: &str) -> anyhow::Result<()> {
+        if self.json { output::exact(text) } else { output::line(text) }
     }
 
     fn day_line(&mut self, day: &str) -> String {
