@@ -58,8 +58,18 @@ pub fn hub(actor: Actor) -> Result<(), Refusal> {
     if actor.member == HUB { Ok(()) } else { Err(refusal::NOT_AUTHORIZED) }
 }
 
+/// Every rule begins here, so a machine, which is no member, may do nothing but what asks for a [`carrier`].
 pub fn member(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {
-    state.member(actor.member).ok_or(refusal::NOT_AUTHENTICATED)
+    state.member(actor.member).ok_or_else(|| match state.machine_behind(actor.member) {
+        Some(_) => refusal::MACHINES_ONLY_CARRY,
+        None => refusal::NOT_AUTHENTICATED,
+    })
+}
+
+/// The actor as a person of this workspace: what makes keys that stand for people is not for agents.
+pub fn person(state: &State, actor: Actor, workspace: WorkspaceId) -> Result<&Arc<Member>, Refusal> {
+    let member = workspace_member(state, actor, workspace)?;
+    if member.is_agent() { Err(refusal::PEOPLE_ONLY) } else { Ok(member) }
 }
 
 pub fn agent(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {
@@ -232,22 +242,48 @@ pub fn may_see_file(state: &State, member: &Member, file: &File) -> bool {
     file.uploaded_by == member.id || file.channel.iter().chain(&file.also_in).any(shown_in) || is_avatar()
 }
 
-/// Whether this member may carry that agent in a daemon: itself, its owner, an admin, the hub's own daemon, or another agent
-/// of the same owner.
+/// Whether this member may carry that agent in a daemon: itself, the person who answers for it, a person who is an admin, or
+/// the hub's own daemon. An agent's key is that agent, whatever its role: it carries nobody else.
 /// Not another person of the same owner: most people are added by one owner, and an agent hears private channels.
 pub fn may_carry(carrier: &Member, agent: &Member) -> bool {
+    let answers = agent.created_by == Some(carrier.id) || carrier.role >= Role::Admin;
     agent.is_agent()
         && carrier.workspace == agent.workspace
-        && (carrier.id == agent.id
-            || carrier.role >= Role::Admin
-            || carrier.guest == Some(Guest::daemon())
-            || agent.created_by == Some(carrier.id)
-            || (carrier.is_agent() && agent.created_by.is_some() && agent.created_by == carrier.created_by))
+        && (carrier.id == agent.id || carrier.guest == Some(Guest::daemon()) || !carrier.is_agent() && answers)
+}
+
+/// The member whose rights count when agents are carried: the carrier itself, or the person a machine belongs to.
+pub fn carrier(state: &State, id: MemberId) -> Result<&Arc<Member>, Refusal> {
+    let owner = || state.machine_behind(id).and_then(|machine| state.member(machine.owner));
+    let owner = || owner().filter(|owner| !owner.is_agent());
+    state.member(id).or_else(owner).ok_or(refusal::NOT_AUTHENTICATED)
+}
+
+/// Whom somebody finds in a workspace: everybody, as a member of it; as a machine, those it may carry.
+pub fn members_to_see(state: &State, actor: Actor, workspace: WorkspaceId) -> Result<Vec<&Arc<Member>>, Refusal> {
+    let Some(machine) = state.machine_behind(actor.member).filter(|machine| machine.workspace == workspace) else {
+        workspace_member(state, actor, workspace)?;
+        return Ok(state.members_of(workspace).collect());
+    };
+    let owner = carrier(state, machine.as_member())?;
+    Ok(state.members_of(workspace).filter(|member| may_carry(owner, member)).collect())
+}
+
+/// The machines somebody sees, oldest first: their own; admins, being people, see all.
+pub fn machines<'a>(state: &'a State, member: &'a Member) -> impl Iterator<Item = &'a Machine> {
+    let oversees = !member.is_agent() && member.role >= Role::Admin;
+    state.machines_in(member.workspace).filter(move |machine| oversees || machine.owner == member.id)
+}
+
+/// A machine whose key the actor may take back.
+pub fn machine_to_manage(state: &State, actor: Actor, id: MachineId) -> Result<&Machine, Refusal> {
+    let member = member(state, actor)?;
+    machines(state, member).find(|machine| machine.id == id).ok_or(refusal::MACHINE_NOT_FOUND)
 }
 
 /// Who somebody is that logs in for an agent it carries, as a daemon does for a program it hosts.
 pub fn speaks_for(state: &State, carrier: MemberId, agent: MemberId) -> Result<MemberId, Refusal> {
-    let carrier = state.member(carrier).ok_or(refusal::NOT_AUTHENTICATED)?;
+    let carrier = self::carrier(state, carrier)?;
     let agent = state.member(agent).filter(|agent| may_carry(carrier, agent));
     agent.map(|agent| agent.id).ok_or(refusal::NOT_AUTHORIZED)
 }
@@ -360,12 +396,14 @@ pub fn may_stop_run(state: &State, member: &Member, run: &Run) -> Result<(), Ref
     Err(if sees { refusal::NOT_A_STOPPER } else { refusal::RUN_NOT_FOUND })
 }
 
-/// Who reports on a run outside the agent's own connection: the agent, and the member whose daemon carries it now.
-pub fn may_report_on(state: &State, member: &Member, run: &Run) -> Result<(), Refusal> {
-    let carrier = state.carrier_of(run.agent).and_then(|connection| state.daemon(connection));
-    let carries = carrier.is_some_and(|daemon| daemon.member == member.id);
-    if member.workspace == run.workspace && (run.agent == member.id || carries) {
+/// Who reports on a run outside the agent's own connection: the agent, and the member or machine whose daemon carries it now.
+pub fn may_report_on(state: &State, actor: Actor, run: &Run) -> Result<(), Refusal> {
+    let workspace = carrier(state, actor.member)?.workspace;
+    let daemon = state.carrier_of(run.agent).and_then(|connection| state.daemon(connection));
+    let carries = daemon.is_some_and(|daemon| daemon.member == actor.member);
+    if workspace == run.workspace && (run.agent == actor.member || carries) {
         return Ok(());
     }
-    Err(if may_see_run(state, member, run) { refusal::NOT_YOUR_RUN } else { refusal::RUN_NOT_FOUND })
+    let sees = state.member(actor.member).is_some_and(|member| may_see_run(state, member, run));
+    Err(if sees { refusal::NOT_YOUR_RUN } else { refusal::RUN_NOT_FOUND })
 }

@@ -70,6 +70,16 @@ pub enum Command {
     },
     /// No Telegram account speaks for the one who asks any more.
     UnlinkTelegram,
+    /// A key for a machine of the one who asks, with which a daemon there carries their agents.
+    AddMachine {
+        workspace: WorkspaceId,
+        name: String,
+        key_hash: KeyHash,
+    },
+    /// The machine's key no longer counts.
+    RemoveMachine {
+        machine: MachineId,
+    },
     /// A local program came in through a door that needs no account: it is an agent of the oldest workspace, found
     /// again by door and key. Only the hub itself asks for this.
     WelcomeGuest(WelcomeGuest),
@@ -79,6 +89,10 @@ pub enum Command {
 
     // Connections, presence, agents
     Connect,
+    /// An agent comes in through whoever carries it: a daemon, for a program it hosts.
+    ConnectCarried {
+        carrier: MemberId,
+    },
     Disconnect,
     SetPresence(Presence),
     Hello {
@@ -651,6 +665,7 @@ pub enum Reply {
     Token(Token),
     Invite(Invite),
     TelegramLink(TelegramLink),
+    Machine(Machine),
     /// `created` when it was free before, or passed to another agent.
     Lease {
         lease: Lease,

@@ -340,7 +340,8 @@ fn record_audience(record: &Record, state: &State) -> Audience {
         | Record::Cause(_)
         | Record::Session(_)
         | Record::Hosted(_)
-        | Record::TelegramLink(_) => Audience::Nobody,
+        | Record::TelegramLink(_)
+        | Record::Machine(_) => Audience::Nobody,
     }
 }
 

@@ -89,6 +89,7 @@ ids! {
     InviteId "inv";
     HostedId "host";
     TelegramLinkId "tglink";
+    MachineId "mach";
 }
 
 /// A routed sentence. Its text form is the SmartHole document's, `msg-` and a UUID, because that is what clients see.

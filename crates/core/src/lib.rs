@@ -19,6 +19,7 @@ pub mod lookup;
 pub mod mention;
 pub mod model;
 pub mod moment;
+pub mod names;
 pub mod pools;
 pub mod rank;
 pub mod record;

@@ -94,6 +94,7 @@ records! {
     Session(Session, SessionId) 62;
     Hosted(Hosted, HostedId) 70;
     TelegramLink(TelegramLink, TelegramLinkId) 72;
+    Machine(Machine, MachineId) 73;
 }
 
 /// A type that is kept as a record.
@@ -123,7 +124,7 @@ impl Kind {
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Workspace | Self::Member | Self::Channel | Self::Membership | Self::Webhook | Self::Token)
             || matches!(self, Self::Lease | Self::Fence | Self::PoolLink | Self::Invite | Self::Hosted)
-            || self == Self::TelegramLink
+            || matches!(self, Self::TelegramLink | Self::Machine)
     }
 
     /// The kinds of which a hub keeps the open ones in memory, because something happens to them by itself in time.
@@ -214,6 +215,9 @@ impl Record {
             Self::Invite(invite) => Keys { workspace: Some(invite.workspace.0), ..Keys::default() },
             Self::TelegramLink(link) => {
                 Keys { workspace: Some(link.workspace.0), owner: Some(link.member.0), ..Keys::default() }
+            }
+            Self::Machine(machine) => {
+                Keys { workspace: Some(machine.workspace.0), owner: Some(machine.owner.0), ..Keys::default() }
             }
             Self::Lease(_) | Self::Fence(_) => Keys::default(),
             Self::PoolLink(link) => Keys { scope: Some(link.channel.0), ..Keys::default() },

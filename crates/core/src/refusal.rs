@@ -109,6 +109,9 @@ catalogue! {
     INVITE_NOT_FOUND NotFound "invitation not found";
     TELEGRAM_CODE_OVER NotFound "this code was used, has expired, or was never given; ask the hub for a new one";
     TELEGRAM_NOT_LINKED NotFound "no Telegram account is linked";
+    MACHINES_ONLY_CARRY Forbidden "a machine's key only carries the agents of its owner";
+    MACHINE_NOT_FOUND NotFound "machine not found";
+    PEOPLE_ONLY Forbidden "only a person may do this";
     KEY_OF_A_PERSON Forbidden "people replace their own keys; for somebody else only an agent's key can be replaced";
     ADMINS_ONLY Forbidden "only an owner or admin may do this";
     NOT_THE_OPERATOR Forbidden "only an owner or admin of the hub's first workspace may do this";

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::app::App;
-use crate::cli::Fault;
+use crate::cli::{Fault, machine_key_file};
 use crate::config::{Agent, Config};
 use crate::{hosting, runner};
 
@@ -94,19 +94,12 @@ pub fn machine() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// The settings of a daemon of its own.
-pub fn alone(config: &Config) -> anyhow::Result<Settings> {
-    let key = config.agentd.api_key.expose().to_owned();
-    if key.is_empty() {
-        return Err(Fault::usage("`agentd.api_key` is not set, so the daemon cannot log in")
-            .hint("`moot agent add NAME --engine ENGINE` makes an agent and the key; or set MOOT_AGENTD__API_KEY_FILE")
-            .into());
-    }
-    let data_dir = config.data_dir();
-    std::fs::create_dir_all(&data_dir).map_err(|error| {
-        Fault::failed(format!("the data folder `{}` cannot be made: {error}", data_dir.display()))
-            .hint("choose another one with --data-dir")
-    })?;
+/// What to do when the hub does not know the daemon's key.
+pub const KEY_HINT: &str = "the key may have been taken back: `moot machine add NAME` makes one for `agentd.api_key`; one that the daemon \
+    made is in `machine.json` of the data folder, and is made anew when you remove that file and are logged in";
+
+/// The settings of a daemon of its own, which logs in with this key.
+pub fn alone(config: &Config, data_dir: PathBuf, key: String) -> anyhow::Result<Settings> {
     Ok(Settings {
         server: Url::parse(&config.agentd.server)?,
         key: Arc::new(move || key.clone()),
@@ -120,9 +113,7 @@ pub fn alone(config: &Config) -> anyhow::Result<Settings> {
 pub fn fault(error: &DaemonError) -> Fault {
     let fault = Fault::failed(error.to_string());
     match error {
-        DaemonError::Refused(_) => {
-            fault.hint("`moot member key NAME` makes a new key for an agent; put it into `agentd.api_key`")
-        }
+        DaemonError::Refused(_) => fault.hint(KEY_HINT),
         DaemonError::Socket { .. } => fault.hint("stop the other daemon, or set `agentd.socket`"),
         DaemonError::Journal(_) => fault,
     }
@@ -248,11 +239,11 @@ async fn wanted(app: &App) -> Vec<AgentSpec> {
     agents
 }
 
-/// The agents of the configuration as members; who is missing is made. A key for a daemon of its own says that they are
-/// hosted elsewhere.
+/// The agents of the configuration as members; who is missing is made. A key for a daemon of its own, set or made by it, says
+/// that they are hosted elsewhere.
 async fn adopted(app: &App) -> Vec<AgentSpec> {
     let config = app.config();
-    if !config.agentd.api_key.is_empty() {
+    if !config.agentd.api_key.is_empty() || machine_key_file(app.data_dir()).exists() {
         return Vec::new();
     }
     let owner = app.with_state(|state| {

@@ -349,9 +349,13 @@ impl App {
         Origins::new(&self.0.config.server)
     }
 
+    pub fn is_trusted_proxy(&self, address: IpAddr) -> bool {
+        self.0.trusted_proxies.iter().any(|network| network.contains(address))
+    }
+
     /// The address a request comes from; a trusted proxy is believed when it names another.
     pub fn peer_of(&self, socket: SocketAddr, headers: &HeaderMap) -> SocketAddr {
-        let trusted = |address: IpAddr| self.0.trusted_proxies.iter().any(|network| network.contains(address));
+        let trusted = |address: IpAddr| self.is_trusted_proxy(address);
         if !trusted(socket.ip()) {
             return socket;
         }

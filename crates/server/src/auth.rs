@@ -5,7 +5,7 @@ use std::sync::Arc;
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
 use folkmoot_core::ids::MemberId;
-use folkmoot_core::model::{KeyHash, Member};
+use folkmoot_core::model::{KeyHash, Machine, Member};
 use folkmoot_core::refusal::{self, Code, Refusal};
 use folkmoot_core::{Millis, State, access};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
@@ -18,6 +18,8 @@ use tokio::sync::Semaphore;
 pub const TOKEN_LIFE_S: i64 = 24 * 60 * 60;
 const ISSUER: &str = "lark";
 const KEY_PREFIX: &str = "lr_";
+/// What the keys of machines begin with.
+pub const MACHINE_PREFIX: &str = "lm_";
 /// Each password hash takes 19 MiB; more at once than this would be a way to exhaust the machine.
 const CONCURRENT_HASHES: usize = 2;
 
@@ -89,9 +91,14 @@ pub struct Login {
 impl Login {
     /// Whether the same would be refused now: the proof has ended, or whoever gave it may no longer carry the member.
     pub fn has_ended(&self, state: &State, member: MemberId) -> bool {
-        let (Some(prover), Some(member)) = (state.member(self.prover), state.member(member)) else { return true };
-        let is_carried = prover.id != member.id;
-        self.proof.has_ended(state, prover, self.at) || is_carried && !access::may_carry(prover, member)
+        let is_carried = self.prover != member;
+        if is_carried && access::speaks_for(state, self.prover, member).is_err() {
+            return true;
+        }
+        match state.machine_behind(self.prover) {
+            Some(machine) => self.proof != Proof::Key(machine.key_hash),
+            None => state.member(self.prover).is_none_or(|prover| self.proof.has_ended(state, prover, self.at)),
+        }
     }
 }
 
@@ -129,12 +136,18 @@ impl Auth {
         }
     }
 
-    /// Who a bearer is: an API key (`lr_…`) or a token.
+    /// Who a bearer is: an API key (`lr_…`), the key of a machine (`lm_…`) or a token.
     pub fn identify(&self, state: &State, bearer: &str, now: Millis) -> Result<Identity, Refusal> {
         if bearer.starts_with(KEY_PREFIX) {
             let hash = Self::hash_key(bearer);
             let member = state.member_by_key(&hash).ok_or(INVALID_TOKEN)?;
             return Ok(Identity::own(member.id, Proof::Key(hash)));
+        }
+        if bearer.starts_with(MACHINE_PREFIX) {
+            let hash = Self::hash_key(bearer);
+            let machine = state.machine_by_key(&hash).map(Machine::as_member);
+            let machine = machine.filter(|machine| access::carrier(state, *machine).is_ok()).ok_or(INVALID_TOKEN)?;
+            return Ok(Identity::own(machine, Proof::Key(hash)));
         }
         let claims = self.claims(bearer, now)?;
         if state.is_revoked(&claims.jti) {

@@ -1,12 +1,12 @@
 //! The main listener: one TCP port for REST, health and the doors' WebSockets.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, Response, Uri, header};
+use axum::http::{HeaderMap, Request, Response, Uri, header};
 use folkmoot_core::model::Door;
 use folkmoot_doors::{DOORS, Protocol};
 use hyper::body::Incoming;
@@ -30,6 +30,15 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 /// The address a request comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub SocketAddr);
+
+/// Headers that proxies put in: such a request comes from somewhere else, whatever its socket says.
+const FORWARDED: [&str; 6] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+
+/// Whether a request was made on this machine, and not passed on by a proxy that is.
+pub fn is_of_this_machine(address: IpAddr, headers: &HeaderMap) -> bool {
+    address.to_canonical().is_loopback() && !FORWARDED.iter().any(|name| headers.contains_key(*name))
+}
 
 /// Accepts connections until told to stop, then lets requests under way finish.
 pub async fn serve(listener: TcpListener, app: App, router: Router, stop: watch::Receiver<bool>) {
@@ -103,7 +112,7 @@ async fn respond(
     let peer = Peer(app.peer_of(address, request.headers()));
     let door = door_at(&app, request.uri()).filter(|_| !is_navigation(&request));
     match door {
-        Some(door) if door.door() == Door::Chopsticks => return Ok(pools::door::upgrade(&app, peer.0.ip(), request)),
+        Some(door) if door.door() == Door::Chopsticks => return Ok(pools::door::upgrade(&app, address, request)),
         Some(door) => return Ok(upgrade(&app, door, peer.0.ip(), request)),
         None => {}
     }

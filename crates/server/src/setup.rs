@@ -7,11 +7,7 @@ use folkmoot_core::command::Standing;
 use subtle::ConstantTimeEq;
 
 use crate::auth::random_hex;
-use crate::origin;
-
-/// Headers that proxies put in: such a request comes from somewhere else, whatever its socket says.
-const FORWARDED: [&str; 6] =
-    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
+use crate::{net, origin};
 
 /// The one-time code; a new one with every start, and never in the log or on the disk.
 pub struct Setup {
@@ -32,8 +28,7 @@ impl Setup {
     }
 
     pub fn standing(&self, address: IpAddr, headers: &HeaderMap, code: Option<&str>) -> Standing {
-        let forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
-        let here = address.to_canonical().is_loopback() && !forwarded && origin::came_by_loopback_name(headers);
+        let here = net::is_of_this_machine(address, headers) && origin::came_by_loopback_name(headers);
         if here || code.is_some_and(|code| self.fits(code)) { Standing::Proven } else { Standing::Unproven }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, attention, sending, windows};
+use super::{Context, Decision, Outcome, attention, machines, sending, windows};
 use crate::command::{DaemonAgent, Reply};
 use crate::event::{Event, WakeReason};
 use crate::ids::*;
@@ -12,6 +12,9 @@ use crate::state::{Daemon, State};
 use crate::{Actor, access};
 
 pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
+    if let Some(machine) = context.state.machine_behind(actor.member) {
+        return machines::connect(context, actor, machine);
+    }
     let member = access::member(context.state, actor)?;
     let connection = actor.connection.ok_or(refusal::NOT_AUTHENTICATED)?;
     let mut events = Vec::new();
@@ -54,6 +57,7 @@ pub fn disconnect(context: &mut Context<'_>, actor: Actor) -> Outcome {
     if let Some(member) = state.member(actor.member).filter(|_| last && !carried_elsewhere) {
         events.push(presence(member, Presence::Offline));
     }
+    events.extend(state.machine_behind(actor.member).map(|machine| machines::seen(context, machine)));
     let lost = reached_only_through(state, connection).filter(|agent| agent.id != actor.member);
     events.extend(lost.map(|agent| presence(agent, Presence::Offline)));
     Ok(Decision::new(Reply::Done, events))
@@ -116,7 +120,7 @@ pub fn thinking(context: &mut Context<'_>, actor: Actor, channel: ChannelId) -> 
 }
 
 pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<DaemonAgent>) -> Outcome {
-    let carrier = access::member(context.state, actor)?;
+    let carrier = access::carrier(context.state, actor.member)?;
     let connection = actor.connection.ok_or(refusal::NOT_AUTHENTICATED)?;
     if agents.is_empty() {
         return Err(refusal::NO_AGENTS);
@@ -131,8 +135,8 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
     }
     let agents = allowed;
     let daemon = Daemon {
-        id: format!("daemon_{}_{}", carrier.id, context.now),
-        member: carrier.id,
+        id: format!("daemon_{}_{}", actor.member, context.now),
+        member: actor.member,
         started_at: context.now,
         agents: agents.clone(),
     };
@@ -149,6 +153,9 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
     let mut events = vec![Event::DaemonRegistered { connection, daemon }];
     events.extend(offline);
     events.extend(online);
+    let machine = context.state.machine_behind(actor.member);
+    let carried = agents.iter().map(|agent| agent.agent).collect();
+    events.extend(machine.and_then(|machine| machines::carries(context, machine, carried)));
     for agent in &agents {
         sending::send_what_waited(context, agent.agent, connection, Some(connection), &mut events)?;
     }

@@ -1,12 +1,12 @@
 //! Channels, who is in them, and how far each has read.
 
-use super::{Context, Decision, Outcome, name_text, windows};
+use super::{Context, Decision, Outcome, visible_name, windows};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
-use crate::state::{Room, fold_name};
+use crate::state::Room;
 use crate::{Actor, access};
 
 const MAX_NAME_CHARS: usize = 80;
@@ -226,11 +226,8 @@ fn free_name(
     name: &str,
     except: Option<ChannelId>,
 ) -> Result<String, Refusal> {
-    let name = name_text(name.trim().trim_start_matches('#'), MAX_NAME_CHARS)?;
-    let folded = fold_name(&name);
-    let taken = context.state.channels_in(workspace).find(|room| {
-        !room.channel.kind.is_direct() && Some(room.channel.id) != except && fold_name(&room.channel.name) == folded
-    });
+    let name = visible_name(name.trim().trim_start_matches('#'), "name", MAX_NAME_CHARS)?;
+    let taken = context.state.channels_alike(workspace, &name).find(|room| Some(room.channel.id) != except);
     // The answer is the same for a private channel of that name: a name in use is no secret worth two channels called alike.
     match taken {
         Some(room) => Err(Refusal::conflict(format!("a channel named `{}` exists", room.channel.name))),

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, name_text, short_text, telegram};
+use super::{Context, Decision, Outcome, machines, short_text, telegram, visible_name};
 use crate::command::*;
 use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
-use crate::state::fold_name;
 use crate::{Actor, Millis, access};
 
 pub const MIN_PASSWORD_CHARS: usize = 8;
@@ -102,6 +101,7 @@ pub(super) fn new_member(
         runtime: None,
         secrets: Secrets::default(),
         guest: None,
+        visit: None,
         removed: false,
     }
 }
@@ -144,6 +144,7 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
     events.extend(context.state.invites_in(id).map(|invite| Event::Removed(invite.clone().into())));
     for member in context.state.members_of(id) {
         events.extend(telegram::ended(context.state, member.id));
+        events.extend(machines::ended(context.state, member.id));
         events.push(Event::Saved(gone(member, context.now).into()));
     }
     events.push(Event::Removed(workspace.into()));
@@ -229,12 +230,13 @@ pub fn remove(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome 
     let mut events: Vec<_> =
         context.state.channels_of(id).filter_map(|room| room.members.get(&id)).cloned().map(Event::Left).collect();
     events.extend(telegram::ended(context.state, id));
+    events.extend(machines::ended(context.state, id));
     events.push(Event::Saved(gone(target, context.now).into()));
     Ok(Decision::new(Reply::Done, events))
 }
 
 /// What stays of a member who left: the name on what they said.
-fn gone(member: &Member, now: Millis) -> Member {
+pub(super) fn gone(member: &Member, now: Millis) -> Member {
     Member {
         removed: true,
         email: None,
@@ -247,8 +249,10 @@ fn gone(member: &Member, now: Millis) -> Member {
 pub fn replace_key(context: &mut Context<'_>, actor: Actor, id: MemberId, key_hash: KeyHash) -> Outcome {
     let target = access::colleague(context.state, actor, id)?;
     let by = access::member(context.state, actor)?;
-    let answers_for = target.created_by == Some(by.id) && target.is_agent();
-    let may_manage = by.role >= Role::Admin && target.is_agent();
+    // Whoever has an agent's key is that agent, so no agent gets another's.
+    let by_person_for_agent = target.is_agent() && !by.is_agent();
+    let answers_for = target.created_by == Some(by.id) && by_person_for_agent;
+    let may_manage = by.role >= Role::Admin && by_person_for_agent;
     if target.id != by.id && !answers_for && !may_manage {
         return Err(if target.is_agent() { refusal::ADMINS_ONLY } else { refusal::KEY_OF_A_PERSON });
     }
@@ -312,7 +316,7 @@ pub fn register_agent(context: &mut Context<'_>, register: RegisterAgent) -> Out
 }
 
 fn member_name(name: &str) -> Result<String, Refusal> {
-    let name = name_text(name, MAX_NAME_CHARS)?;
+    let name = visible_name(name, "name", MAX_NAME_CHARS)?;
     if name.starts_with('@') || name.starts_with('#') {
         return Err(Refusal::bad_request("name may not start with `@` or `#`"));
     }
@@ -326,10 +330,8 @@ pub(super) fn free_name(
     except: Option<MemberId>,
 ) -> Result<String, Refusal> {
     let name = member_name(name)?;
-    match context.state.member_named(workspace, &name) {
-        Some(other) if Some(other.id) != except => Err(refusal::NAME_TAKEN),
-        _ => Ok(name),
-    }
+    let is_taken = context.state.members_alike(workspace, &name).any(|other| Some(other.id) != except);
+    if is_taken { Err(refusal::NAME_TAKEN) } else { Ok(name) }
 }
 
 pub(super) fn free_email(context: &Context<'_>, email: &str, except: Option<MemberId>) -> Result<String, Refusal> {
@@ -344,22 +346,17 @@ pub(super) fn free_email(context: &Context<'_>, email: &str, except: Option<Memb
     }
 }
 
-/// A nick that is nobody else's name or nick: some clients show it instead of the name.
+/// What is shown beside a name; nobody is shown as somebody else.
 fn free_nick(
     context: &Context<'_>,
     workspace: WorkspaceId,
     nick: Option<String>,
-    own: Option<MemberId>,
+    except: Option<MemberId>,
 ) -> Result<Option<String>, Refusal> {
     let Some(nick) = nick.filter(|nick| !nick.trim().is_empty()) else { return Ok(None) };
-    let nick = name_text(&nick, MAX_NAME_CHARS)?;
-    let folded = fold_name(&nick);
-    let is_called = |member: &Arc<Member>| {
-        let called = std::iter::once(&member.name).chain(&member.nick);
-        Some(member.id) != own && called.into_iter().any(|name| fold_name(name) == folded)
-    };
-    let taken = context.state.members_of(workspace).any(is_called);
-    if taken { Err(refusal::NAME_TAKEN) } else { Ok(Some(nick)) }
+    let nick = visible_name(&nick, "nick", MAX_NAME_CHARS)?;
+    let is_taken = context.state.members_alike(workspace, &nick).any(|other| Some(other.id) != except);
+    if is_taken { Err(refusal::NAME_TAKEN) } else { Ok(Some(nick)) }
 }
 
 fn slugify(name: &str) -> String {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::origin::{self, Origin};
-use super::{Context, Decision, Outcome, attention, brake, deliveries, files, short_text, windows};
+use super::{Context, Decision, Outcome, attention, brake, deliveries, files, guests, short_text, windows};
 use crate::command::{Reply, Send, Stage};
 use crate::delivery::{Delivery, DeliveryState};
 use crate::event::Event;
@@ -94,6 +94,7 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     let mut events: Vec<_> = live.map(|stream| Event::StreamEnded { stream, said: true }).into_iter().collect();
     events.push(Event::MessageSent(Arc::clone(&message)));
     let told_before_reply = events.len();
+    events.extend(guests::spoke(context.state, actor.member));
     events.extend(files::posted(attached, linked, &message));
     if !matches!(voice, Voice::Silent) {
         events.extend(origin.answers.map(|delivery| answered(context, &delivery, message.id)));

@@ -16,6 +16,7 @@ mod guests;
 mod hosting;
 mod inbox;
 mod invites;
+mod machines;
 mod members;
 mod messages;
 mod origin;
@@ -47,7 +48,7 @@ use crate::lookup::Lookup;
 use crate::record::Record;
 use crate::refusal::Refusal;
 use crate::state::State;
-use crate::{Actor, Millis, access};
+use crate::{Actor, Millis, access, names};
 
 /// Everything a decision depends on besides actor and command. Time and ids are arguments.
 pub struct Context<'a> {
@@ -130,10 +131,14 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::LinkTelegram { code_hash, user, name } => telegram::link(context, actor, code_hash, user, &name),
         Command::UnlinkTelegram => telegram::unlink(context, actor),
 
+        Command::AddMachine { workspace, name, key_hash } => machines::add(context, actor, workspace, &name, key_hash),
+        Command::RemoveMachine { machine } => machines::remove(context, actor, machine),
+
         Command::WelcomeGuest(welcome) => guests::welcome(context, actor, welcome),
         Command::AnswerAsGuest(answer) => guests::answer(context, actor, answer),
 
         Command::Connect => agents::connect(context, actor),
+        Command::ConnectCarried { carrier } => machines::connect_carried(context, actor, carrier),
         Command::Disconnect => agents::disconnect(context, actor),
         Command::SetPresence(presence) => agents::set_presence(context, actor, presence),
         Command::Hello { role_card, runtime } => agents::hello(context, actor, role_card, runtime),
@@ -242,6 +247,15 @@ fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
     Ok(Decision::new(Reply::Count(events.len() as u64), events))
 }
 
+/// A name: a short text in which everything can be seen, so that it is what it looks like.
+fn visible_name(name: &str, what: &str, max_chars: usize) -> Result<String, Refusal> {
+    let name = short_text(name, what, max_chars)?;
+    if names::hides_something(&name) {
+        return Err(Refusal::bad_request(format!("{what} may not contain invisible characters")));
+    }
+    Ok(name)
+}
+
 /// A short text that must say something: trimmed, not empty, not longer than allowed, no control characters.
 fn short_text(text: &str, what: &str, max_chars: usize) -> Result<String, Refusal> {
     let text = text.trim();
@@ -255,40 +269,4 @@ fn short_text(text: &str, what: &str, max_chars: usize) -> Result<String, Refusa
         return Err(Refusal::bad_request(format!("{what} may not contain control characters")));
     }
     Ok(text.to_owned())
-}
-
-/// A short text by which people tell things apart: nothing in it is unseen or turns it around, or one name could look like
-/// another.
-fn name_text(text: &str, max_chars: usize) -> Result<String, Refusal> {
-    let text = short_text(text, "name", max_chars)?;
-    if hides_something(&text) {
-        return Err(Refusal::bad_request("name may not contain invisible characters"));
-    }
-    Ok(text)
-}
-
-/// Joiners are seen between letters that join and between the parts of an emoji, so neither beside ASCII nor at an end.
-fn hides_something(text: &str) -> bool {
-    let joins = |neighbour: Option<char>| neighbour.is_some_and(|neighbour| !neighbour.is_ascii());
-    let mut before = None;
-    let mut rest = text.chars();
-    while let Some(character) = rest.next() {
-        let is_seen = match character {
-            '\u{200c}' | '\u{200d}' => joins(before) && joins(rest.clone().next()),
-            other => !is_unseen(other),
-        };
-        if !is_seen {
-            return true;
-        }
-        before = Some(character);
-    }
-    false
-}
-
-/// Zero-width and direction characters, fillers that look like nothing, and tags.
-fn is_unseen(character: char) -> bool {
-    matches!(character,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }

@@ -16,6 +16,7 @@ mod guests;
 mod hosting;
 mod inbox;
 mod invites;
+mod machines;
 mod members;
 mod messages;
 mod pools;

@@ -108,6 +108,29 @@ pub struct TelegramAccount {
     pub linked_at: Millis,
 }
 
+/// A machine on which a person's agents run. It is no member: with its key a daemon carries agents of the person it belongs
+/// to, and can do nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    pub id: MachineId,
+    pub workspace: WorkspaceId,
+    pub owner: MemberId,
+    pub name: String,
+    pub key_hash: KeyHash,
+    pub created_at: Millis,
+    /// When a connection with its key last came or went.
+    pub last_seen_at: Option<Millis>,
+    /// The agents it carries, or carried last.
+    pub agents: Vec<MemberId>,
+}
+
+impl Machine {
+    /// What its connections are known by, where members are otherwise.
+    pub fn as_member(&self) -> MemberId {
+        MemberId(self.id.0)
+    }
+}
+
 /// A token that is known to the hub by itself: a revoked session, or an invitation for agents to add themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Token {

@@ -72,6 +72,9 @@ pub struct Member {
     /// Set for an agent that a local program registered through a door.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Guest>,
+    /// When a guest was last here, and whether anybody has heard from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visit: Option<Visit>,
     /// A removed member keeps its name on what it said, and nothing else.
     pub removed: bool,
 }
@@ -110,6 +113,13 @@ impl Member {
 pub struct Guest {
     pub door: Door,
     pub key: String,
+}
+
+/// What is known of a guest's visits; guests from before this was kept have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visit {
+    pub seen_at: Millis,
+    pub spoke: bool,
 }
 
 impl Guest {

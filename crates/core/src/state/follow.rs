@@ -132,6 +132,10 @@ impl State {
             Record::TelegramLink(link) => {
                 self.telegram_links.insert(link.id, link.clone());
             }
+            Record::Machine(machine) => {
+                self.machine_keys.insert(machine.key_hash, machine.id);
+                self.machines.insert(machine.id, machine.clone());
+            }
             Record::Approval(approval) => {
                 let due = (approval.expires_at, approval.id);
                 match approval.status {
@@ -161,6 +165,11 @@ impl State {
             Record::Workspace(workspace) => {
                 self.workspaces.remove(&workspace.id);
             }
+            Record::Member(member) => {
+                if let Some(old) = self.members.remove(&member.id) {
+                    self.forget_handles(&old);
+                }
+            }
             Record::Channel(channel) => self.remove_channel(channel.id),
             Record::Membership(membership) => self.remove_membership(membership),
             Record::Webhook(webhook) => {
@@ -171,6 +180,10 @@ impl State {
             }
             Record::TelegramLink(link) => {
                 self.telegram_links.remove(&link.id);
+            }
+            Record::Machine(machine) => {
+                self.machine_keys.remove(&machine.key_hash);
+                self.machines.remove(&machine.id);
             }
             Record::Token(token) => {
                 self.tokens.remove(&token.id);
@@ -192,6 +205,7 @@ impl State {
         }
         if !member.removed {
             self.names.insert((member.workspace, fold_name(&member.name)), member.id);
+            self.member_looks.insert(member.workspace, &member.name, member.id);
             if let Some(email) = &member.email {
                 self.emails.insert(fold_name(email), member.id);
             }
@@ -209,7 +223,12 @@ impl State {
         if let Some(able) = self.able.get_mut(&member.workspace) {
             able.remove(&member.id);
         }
-        self.names.remove(&(member.workspace, fold_name(&member.name)));
+        self.member_looks.remove(member.workspace, &member.name, member.id);
+        // Somebody else may have taken the name since.
+        let name = (member.workspace, fold_name(&member.name));
+        if self.names.get(&name) == Some(&member.id) {
+            self.names.remove(&name);
+        }
         if let Some(email) = &member.email {
             self.emails.remove(&fold_name(email));
         }
@@ -219,6 +238,12 @@ impl State {
     }
 
     fn put_channel(&mut self, channel: &Channel) {
+        if let Some(room) = self.rooms.get(&channel.id).filter(|room| !room.channel.kind.is_direct()) {
+            self.channel_looks.remove(room.channel.workspace, &room.channel.name, channel.id);
+        }
+        if !channel.kind.is_direct() {
+            self.channel_looks.insert(channel.workspace, &channel.name, channel.id);
+        }
         match self.rooms.get_mut(&channel.id) {
             Some(room) => room.channel = channel.clone(),
             None => {
@@ -257,6 +282,7 @@ impl State {
     fn remove_channel(&mut self, channel: ChannelId) {
         self.forget_direct(channel);
         let Some(room) = self.rooms.remove(&channel) else { return };
+        self.channel_looks.remove(room.channel.workspace, &room.channel.name, channel);
         for member in room.members.into_keys() {
             if let Some(rooms) = self.rooms_of.get_mut(&member) {
                 rooms.remove(&channel);
@@ -361,6 +387,7 @@ impl State {
             revoked,
             self.invites.clone(),
             self.telegram_links.clone(),
+            self.machines.clone(),
         );
         let runs: Vec<_> = self.runs.iter().cloned().collect();
         let waiting = (self.open_approvals.clone(), self.ringing.clone(), self.deliveries.stored_part(), runs);

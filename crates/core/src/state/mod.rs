@@ -13,6 +13,7 @@ use crate::delivery::{self, Talk, WakeRules};
 use crate::hosting::Hosted;
 use crate::ids::*;
 use crate::model::*;
+use crate::names::Looks;
 use crate::pools;
 use crate::run::OpenRuns;
 
@@ -22,6 +23,9 @@ pub struct State {
     members: HashMap<MemberId, Arc<Member>>,
     names: HashMap<(WorkspaceId, String), MemberId>,
     emails: HashMap<String, MemberId>,
+    /// The same names by how they look, and those of channels.
+    member_looks: Looks<MemberId>,
+    channel_looks: Looks<ChannelId>,
     keys: HashMap<KeyHash, MemberId>,
     /// The agents of each workspace that say what they can do.
     able: HashMap<WorkspaceId, BTreeSet<MemberId>>,
@@ -33,6 +37,8 @@ pub struct State {
     tokens: HashMap<TokenId, Token>,
     invites: BTreeMap<InviteId, Invite>,
     telegram_links: BTreeMap<TelegramLinkId, TelegramLink>,
+    machines: BTreeMap<MachineId, Machine>,
+    machine_keys: HashMap<KeyHash, MachineId>,
     revoked: HashMap<String, Millis>,
     pools: pools::Table,
     hosted: BTreeMap<HostedId, Hosted>,
@@ -118,9 +124,10 @@ impl State {
         std::iter::successors(maker(member), |member| maker(member)).any(Member::is_agent)
     }
 
-    /// The name on what somebody said, also after they left.
+    /// The name on what somebody said, also after they left; of a machine, what its owner calls it.
     pub fn name_of(&self, id: MemberId) -> &str {
-        self.members.get(&id).map_or("", |member| member.display_name())
+        let machine = || self.machine_behind(id).map_or("", |machine| &machine.name);
+        self.members.get(&id).map_or_else(machine, |member| member.display_name())
     }
 
     pub fn members_of(&self, workspace: WorkspaceId) -> impl Iterator<Item = &Arc<Member>> {
@@ -129,6 +136,16 @@ impl State {
 
     pub fn member_named(&self, workspace: WorkspaceId, name: &str) -> Option<&Arc<Member>> {
         self.names.get(&(workspace, fold_name(name))).and_then(|id| self.member(*id))
+    }
+
+    /// Everybody whose name looks like this one.
+    pub fn members_alike(&self, workspace: WorkspaceId, name: &str) -> impl Iterator<Item = &Arc<Member>> {
+        self.member_looks.alike(workspace, name).filter_map(|id| self.member(id))
+    }
+
+    /// The channels, apart from direct ones, whose name looks like this one.
+    pub fn channels_alike(&self, workspace: WorkspaceId, name: &str) -> impl Iterator<Item = &Room> {
+        self.channel_looks.alike(workspace, name).filter_map(|id| self.channel(id))
     }
 
     /// Everybody of that name in any workspace; `name@slug` picks one.
@@ -222,6 +239,39 @@ impl State {
 
     pub fn telegram_links_of(&self, member: MemberId) -> impl Iterator<Item = &TelegramLink> {
         self.telegram_links().filter(move |link| link.member == member)
+    }
+
+    pub fn machine(&self, id: MachineId) -> Option<&Machine> {
+        self.machines.get(&id)
+    }
+
+    /// The machine that a connection which is no member's belongs to.
+    pub fn machine_behind(&self, actor: MemberId) -> Option<&Machine> {
+        self.machine(MachineId(actor.0))
+    }
+
+    pub fn machine_by_key(&self, hash: &KeyHash) -> Option<&Machine> {
+        self.machine_keys.get(hash).and_then(|id| self.machine(*id))
+    }
+
+    /// Oldest first.
+    pub fn machines_in(&self, workspace: WorkspaceId) -> impl Iterator<Item = &Machine> {
+        self.machines.values().filter(move |machine| machine.workspace == workspace)
+    }
+
+    pub fn machines_of(&self, owner: MemberId) -> impl Iterator<Item = &Machine> {
+        self.machines.values().filter(move |machine| machine.owner == owner)
+    }
+
+    /// The person on whose machine an agent runs: now, or when it was last carried. None where the hub hosts it, or where it
+    /// connects by itself.
+    pub fn machine_owner_of(&self, agent: MemberId) -> Option<MemberId> {
+        if let Some(daemon) = self.carrier_of(agent).and_then(|connection| self.daemon(connection)) {
+            let person = || self.member(daemon.member).filter(|member| !member.is_agent()).map(|member| member.id);
+            return self.machine_behind(daemon.member).map(|machine| machine.owner).or_else(person);
+        }
+        let carried = self.machines.values().filter(|machine| machine.agents.contains(&agent));
+        carried.max_by_key(|machine| machine.last_seen_at).map(|machine| machine.owner)
     }
 
     /// Who holds which pool session, and which channels command a pool.

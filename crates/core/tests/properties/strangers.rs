@@ -124,6 +124,7 @@ fn id_of(record: &Record) -> String {
         Record::Session(it) => it.id.to_string(),
         Record::Hosted(it) => it.id.to_string(),
         Record::TelegramLink(it) => it.id.to_string(),
+        Record::Machine(it) => it.id.to_string(),
     }
 }
 

@@ -21,7 +21,7 @@ pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
 pub const KINDS: u16 = RUNS + RUN_KINDS;
 /// Those about runs are the last ones.
-const RUNS: u16 = 95;
+const RUNS: u16 = 98;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -89,7 +89,23 @@ impl Pool {
                 Command::LinkTelegram { code_hash, user, name: self.name(dice) }
             }
             94 => Command::UnlinkTelegram,
+            kind @ 95..98 => self.machine(kind, dice),
             _ => self.send(dice),
+        }
+    }
+
+    fn machine(&self, kind: u16, dice: &mut Dice) -> Command {
+        match kind {
+            95 => {
+                let mut key_hash = key(1);
+                key_hash.0[..16].copy_from_slice(&self.fresh.to_be_bytes());
+                Command::AddMachine { workspace: dice.pick(&self.workspaces), name: self.name(dice), key_hash }
+            }
+            96 => Command::RemoveMachine { machine: dice.pick(&self.machines) },
+            _ => {
+                let (machine, member) = (MemberId(dice.pick(&self.machines).0), dice.pick(&self.members));
+                Command::ConnectCarried { carrier: dice.pick(&[machine, member]) }
+            }
         }
     }
 
@@ -621,5 +637,8 @@ pub fn number(command: &Command) -> u16 {
         Command::OfferTelegramLink { .. } => 92,
         Command::LinkTelegram { .. } => 93,
         Command::UnlinkTelegram => 94,
+        Command::AddMachine { .. } => 95,
+        Command::RemoveMachine { .. } => 96,
+        Command::ConnectCarried { .. } => 97,
     }
 }

@@ -27,6 +27,7 @@ pub struct Pool {
     pub routes: Vec<RouteId>,
     pub deliveries: Vec<DeliveryId>,
     pub invites: Vec<InviteId>,
+    pub machines: Vec<MachineId>,
     pub runs: Vec<RunId>,
     /// Names to mention and to take.
     pub names: Vec<String>,
@@ -68,6 +69,7 @@ impl Pool {
             routes: Vec::new(),
             deliveries: Vec::new(),
             invites: Vec::new(),
+            machines: Vec::new(),
             runs: Vec::new(),
             names: Vec::new(),
             mark: "",
@@ -102,6 +104,7 @@ impl Pool {
             Record::Invite(invite) => self.invites.push(invite.id),
             Record::Lease(_) | Record::Fence(_) | Record::PoolLink(_) | Record::Hosted(_) => {}
             Record::TelegramLink(_) => {}
+            Record::Machine(machine) => self.machines.push(machine.id),
         }
     }
 
@@ -124,6 +127,7 @@ impl Pool {
         self.routes.push(RouteId(unknown));
         self.deliveries.push(DeliveryId(unknown));
         self.invites.push(InviteId(unknown));
+        self.machines.push(MachineId(unknown));
         self.runs.push(RunId(unknown));
     }
 

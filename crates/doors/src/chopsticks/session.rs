@@ -25,7 +25,7 @@ const SHOWN_VERSION_CHARS: usize = 40;
 pub struct Terms {
     pub handshake_ms: Millis,
     pub stale_ms: Millis,
-    /// What a hello must carry; none when anybody who reaches the door may be an agent.
+    /// What a hello must carry; none where only programs of this machine reach the door.
     pub runner_secret: Option<String>,
 }
 
@@ -39,6 +39,8 @@ impl Default for Terms {
 #[derive(Debug, Default)]
 pub struct Pulse {
     last_seen: AtomicI64,
+    /// How often anything was heard of it.
+    beats: AtomicU32,
     /// Requests the agent has not answered yet: their answers are no flood.
     owed: AtomicU32,
     /// The last round trip of a ping, until somebody takes it; negative when there is none.
@@ -47,11 +49,17 @@ pub struct Pulse {
 
 impl Pulse {
     pub fn new(now: Millis) -> Self {
-        Self { last_seen: AtomicI64::new(now), owed: AtomicU32::new(0), round_trip: AtomicI64::new(-1) }
+        let (beats, owed) = (AtomicU32::new(0), AtomicU32::new(0));
+        Self { last_seen: AtomicI64::new(now), beats, owed, round_trip: AtomicI64::new(-1) }
     }
 
     pub fn last_seen(&self) -> Millis {
         self.last_seen.load(Ordering::Relaxed)
+    }
+
+    /// A number that changes with every sign of life.
+    pub fn beats(&self) -> u32 {
+        self.beats.load(Ordering::Acquire)
     }
 
     pub fn asked(&self) {
@@ -203,6 +211,7 @@ impl Session for ChopsticksSession {
 
     fn on_sign_of_life(&mut self, now: Millis) {
         self.pulse.last_seen.store(now, Ordering::Relaxed);
+        self.pulse.beats.fetch_add(1, Ordering::Release);
         if let Some(pinged_at) = self.pinged_at.take() {
             self.pulse.round_trip.store(now - pinged_at, Ordering::Relaxed);
         }

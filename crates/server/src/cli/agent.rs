@@ -8,14 +8,14 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::client::{HubArgs, Session, items, text};
-use super::{Fault, Settings, agentd as daemon, data_dir_override, engines, output};
+use super::{Fault, Settings, agentd as daemon, data_dir_override, engines, machine, machine_key_file, output};
 use crate::agentd;
 use crate::config::{Config, Sources, edit};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\
 An agent is a member of the hub that this machine works as: an engine in a folder, or a program of yours.
-The first `add` also makes a key for the daemon. It needs your login: `moot login`.
+The first `add` also makes a key for this machine. It needs your login: `moot login`.
 
 Examples:
   moot agent add claude --engine claude --project ~/src/site
@@ -194,22 +194,13 @@ fn write_table(sources: &Sources, table: &str, args: &AddArgs, project: Option<&
     Ok(())
 }
 
-/// A key for the daemon, when it has none: an agent of ours that carries the others.
+/// A key for the daemon, when it has none: that of this machine, which carries our agents.
 async fn key(session: &Session, sources: &Sources, config: &Config) -> anyhow::Result<bool> {
-    if !config.agentd.api_key.is_empty() {
+    if !config.agentd.api_key.is_empty() || machine_key_file(&config.data_dir()).exists() {
         return Ok(false);
     }
-    let name = format!("agentd-{}", agentd::machine().to_lowercase());
-    let members = session.hub.get(&session.workspace_path("/members"), &[]).await?;
-    let known = items(&members).iter().find(|member| text(member, "name").eq_ignore_ascii_case(&name));
-    let made = match known {
-        Some(member) => {
-            let path = session.workspace_path(&format!("/members/{}/key", text(member, "id")));
-            session.hub.post(&path, &json!({})).await?
-        }
-        None => session.hub.post(&session.workspace_path("/members"), &json!({"name": name, "type": "agent"})).await?,
-    };
-    edit::set(sources, "agentd.api_key", text(&made, "api_key"))?;
+    let made = machine::add(session, &agentd::machine()).await?;
+    edit::set(sources, "agentd.api_key", text(&made, "key"))?;
     let mut server = session.hub.url("/ws")?;
     let scheme = if server.scheme() == "https" { "wss" } else { "ws" };
     let _ = server.set_scheme(scheme);

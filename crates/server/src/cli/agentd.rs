@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Fault, Settings, data_dir_override, output};
+use super::{Fault, Settings, carrier, data_dir_override, output};
 use crate::{agentd, log, runner, serve};
 
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,8 @@ your machine and answers in the thread. `moot serve` hosts the agents of its own
 itself; then you need no daemon.
 
 Examples:
-  moot agent add claude --engine claude --project ~/src/site    an agent, and a key
+  moot login                                                    once; the daemon makes its key with it
+  moot agent add claude --engine claude --project ~/src/site    an agent
   moot agentd start                                             now `@claude fix it` works
   moot agentd status
   moot agentd logs
@@ -85,14 +86,22 @@ pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
 fn foreground(settings: &Settings, data_dir: Option<PathBuf>) -> anyhow::Result<ExitCode> {
     let loaded = settings.load_with(data_dir_override(data_dir.clone()).into_iter().collect())?;
     let config = loaded.config;
-    let daemon = agentd::alone(&config)?;
     let folder = config.data_dir();
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        Fault::failed(format!("the data folder `{}` cannot be made: {error}", folder.display()))
+            .hint("choose another one with --data-dir")
+    })?;
     let lock = Lock::take(&folder)?;
     log::init(&config);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let login = runtime.block_on(carrier::find(&config, &folder))?;
+    let mut daemon = agentd::alone(&config, folder.clone(), login.key.clone())?;
+    daemon.agents.retain(|agent| login.carries(&agent.name));
     let reload = || {
         let overrides = data_dir_override(data_dir.clone()).into_iter().collect();
-        settings.load_with(overrides).map(|loaded| agentd::configured(&loaded.config))
+        let mut agents = agentd::configured(&settings.load_with(overrides)?.config);
+        agents.retain(|agent| login.carries(&agent.name));
+        Ok(agents)
     };
     let ended = runtime.block_on(async {
         let (tell, told) = tokio::sync::oneshot::channel();

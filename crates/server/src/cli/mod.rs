@@ -12,6 +12,7 @@ mod agentd;
 mod approvals;
 mod backup;
 mod bot;
+mod carrier;
 mod channel;
 mod client;
 mod completions;
@@ -21,6 +22,7 @@ mod echo;
 mod engines;
 mod fault;
 mod login;
+mod machine;
 mod member;
 mod names;
 mod output;
@@ -39,6 +41,7 @@ mod telegram;
 #[cfg(test)]
 mod tests;
 
+pub use carrier::file as machine_key_file;
 pub use fault::{Fault, report};
 
 /// Folkmoot: one hub where people and agents work together as equals.
@@ -101,6 +104,9 @@ enum Command {
     /// Make and remove the agents that this machine hosts.
     #[command(subcommand)]
     Agent(agent::Command),
+    /// Make, list and take back the keys of machines that carry your agents.
+    #[command(subcommand)]
+    Machine(machine::Command),
     /// Host agents on this machine and carry them to a hub.
     Agentd(agentd::Args),
     /// Give one prompt to an engine and follow it here.
@@ -125,7 +131,7 @@ enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
     ("Use a hub", &["login", "member", "channel", "send", "tail", "runs", "approvals", "say", "client"]),
-    ("Agents", &["agent", "agentd", "run", "engines", "telegram"]),
+    ("Agents", &["agent", "agentd", "machine", "run", "engines", "telegram"]),
     ("Pools", &["pool"]),
     ("The bot", &["bot"]),
     ("Other", &["completions"]),
@@ -156,6 +162,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Approvals(command) => client::block_on(approvals::run(&settings, command)),
         Command::Runs(command) => client::block_on(runs::run(&settings, command)),
         Command::Agent(command) => client::block_on(agent::run(&settings, command)),
+        Command::Machine(command) => client::block_on(machine::run(&settings, command)),
         Command::Agentd(args) => agentd::run(&settings, args),
         Command::Run(args) => run::run(&settings, args),
         Command::Telegram(args) => telegram::run(&settings, args),

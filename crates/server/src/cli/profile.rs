@@ -44,16 +44,22 @@ pub fn read(path: &Path) -> anyhow::Result<Option<Profile>> {
 
 /// Keeps the profile for the owner's eyes only.
 pub fn write(path: &Path, profile: &Profile) -> anyhow::Result<()> {
-    let store = || -> std::io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let draft = folder.join(format!(".profile.json.{}", std::process::id()));
-        let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(serde_json::to_string_pretty(profile)?.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&draft, path)
-    };
-    store().map_err(|error| Fault::failed(format!("the profile {} cannot be written: {error}", path.display())).into())
+    let stored = serde_json::to_string_pretty(profile)
+        .map_err(std::io::Error::from)
+        .and_then(|text| write_for_owner(path, &text));
+    stored.map_err(|error| Fault::failed(format!("the profile {} cannot be written: {error}", path.display())).into())
+}
+
+/// Replaces a file, which nobody but its owner can read at any moment.
+pub fn write_for_owner(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let draft = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&draft, path)
 }
 
 /// Whether others on this machine can read the token.

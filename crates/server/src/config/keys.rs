@@ -202,7 +202,10 @@ pub const KEYS: &[Key] = &[
     key("bot.media_max_bytes", Kind::Count, "the largest image that is shown to the model"),
     key("bot.sanitized_names", Kind::TextList, "names of other bots that an answer must not call"),
     key("agentd.server", Kind::Text, "the hub that the daemon serves"),
-    secret("agentd.api_key", "the API key it logs in with"),
+    secret(
+        "agentd.api_key",
+        "the key it logs in with: that of a machine (`moot machine add`); empty: it makes one with your login",
+    ),
     key("agentd.socket", Kind::Text, "Unix socket for local agents; empty: agentd.sock in the runtime or data folder"),
     key("agents.*.engine", Kind::Text, "the engine that works as this agent"),
     key("agents.*.project", Kind::Text, "where it works: a project's name or a folder; empty: a folder of its own"),

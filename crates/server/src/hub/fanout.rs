@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use folkmoot_core::event::Audience;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::Presence;
-use folkmoot_core::{Event, Millis, State};
+use folkmoot_core::{Event, Millis, State, access};
 use folkmoot_doors::{DOORS, View};
 use prometheus_client::metrics::gauge::Gauge;
 use slab::Slab;
@@ -107,7 +107,7 @@ impl Fanout {
 
     /// `prover` logged in; as a rule that is the member.
     pub fn attach(&mut self, connection: Arc<Connection>, member: MemberId, prover: MemberId, state: &State) {
-        let Some(workspace) = state.member(member).map(|member| member.workspace) else { return };
+        let Ok(workspace) = access::carrier(state, member).map(|member| member.workspace) else { return };
         let spoken = (connection.protocol.door(), connection.protocol.dialect());
         let door = DOORS.iter().position(|door| (door.door(), door.dialect()) == spoken).unwrap_or(0);
         let limit = connection.protocol.limits().subscriptions;
@@ -120,7 +120,10 @@ impl Fanout {
         if let Some(prover) = prover {
             self.by_prover.entry(prover).or_default().push(slot);
         }
-        self.doors[door].workspaces.entry(workspace).or_default().push(slot);
+        // What everybody is told is not for a machine, which is nobody: it hears what concerns the agents it carries.
+        if state.member(member).is_some() {
+            self.doors[door].workspaces.entry(workspace).or_default().push(slot);
+        }
         self.doors[door].gauge.inc();
         for channel in channels {
             self.subscribe_slot(slot, channel);

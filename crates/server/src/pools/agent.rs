@@ -104,6 +104,11 @@ impl Agent {
         self.pulse.last_seen()
     }
 
+    /// A number that changes with every sign of life.
+    pub(super) fn beats(&self) -> u32 {
+        self.pulse.beats()
+    }
+
     pub fn said(&self) -> AboutItself {
         self.said.lock().clone()
     }

@@ -2,14 +2,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::http::{Request, Response};
+use axum::http::{HeaderMap, Request, Response, StatusCode};
 use bytes::Bytes;
 use folkmoot_core::model::Door;
 use folkmoot_core::{Actor, Command, refusal};
 use folkmoot_doors::chopsticks::Chopsticks;
-use folkmoot_doors::chopsticks::mapping::{Hello, Said};
+use folkmoot_doors::chopsticks::mapping::{self, Hello, Said};
 use folkmoot_doors::chopsticks::session::{ChopsticksSession, Pulse};
 use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
@@ -18,13 +19,27 @@ use tokio::sync::watch;
 use super::{Agent, Line, Pools};
 use crate::app::App;
 use crate::net;
-use crate::ws::connection::Connection;
-use crate::ws::upgrade::hand_over;
+use crate::ws::connection::{Chunk, Connection};
+use crate::ws::frame;
+use crate::ws::upgrade::{hand_over, refuse};
 
 static PROTOCOL: Chopsticks = Chopsticks;
 
+/// How long an agent that is connected has to show that it is alive before another connection takes its place.
+const PROBE: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// What a newcomer says while the agent of its name is looked for is kept; more than this is not.
+const MAX_KEPT: usize = 64;
+
 /// Answers an upgrade request on either listener.
-pub fn upgrade(app: &App, address: IpAddr, request: Request<Body>) -> Response<Body> {
+pub fn upgrade(app: &App, socket: SocketAddr, request: Request<Body>) -> Response<Body> {
+    if !app.pools().lets_in(app, socket.ip(), request.headers()) {
+        return refuse(
+            StatusCode::FORBIDDEN,
+            "without `chopsticks.runner_secret` only agents on the hub's machine may connect",
+        );
+    }
+    let address = app.peer_of(socket, request.headers()).ip();
     let may_connect = app.origins().are_ours(request.headers());
     let app = app.clone();
     hand_over(request, may_connect, move |stream, already_read| {
@@ -35,9 +50,7 @@ pub fn upgrade(app: &App, address: IpAddr, request: Request<Body>) -> Response<B
 /// The listener of its own, where any path leads here.
 pub async fn serve_apart(listener: TcpListener, app: App, stop: watch::Receiver<bool>) {
     let respond = move |address: SocketAddr, request: Request<Incoming>| {
-        let request = request.map(Body::new);
-        let address = app.peer_of(address, request.headers()).ip();
-        std::future::ready(Ok(upgrade(&app, address, request)))
+        std::future::ready(Ok(upgrade(&app, address, request.map(Body::new))))
     };
     net::serve_with(listener, stop, respond).await;
 }
@@ -55,17 +68,37 @@ async fn serve(app: App, address: IpAddr, stream: TcpStream, already_read: Bytes
         }
     };
     let pulse = Arc::new(Pulse::new(now));
-    pools.lines.write().insert(connection.id, Line { pulse: Arc::clone(&pulse), agent: None });
+    pools.lines.write().insert(connection.id, Line { pulse: Arc::clone(&pulse), agent: None, kept: None });
     let session = Box::new(ChopsticksSession::new(Arc::clone(&pools.terms), pulse, now));
     app.run_connection(Arc::clone(&connection), session, reading, already_read).await;
     pools.ended(&app, &connection);
     pools.leave(place);
 }
 
+/// Whether a connected agent answers a ping, or says anything else, in time.
+async fn is_alive(agent: &Agent) -> bool {
+    let before = agent.beats();
+    agent.connection.send(Chunk::answer(frame::EMPTY_PING));
+    let until = Instant::now() + PROBE;
+    while Instant::now() < until && !agent.is_gone() {
+        if agent.beats() != before {
+            return true;
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+    false
+}
+
 /// A connection that was let in, until it leaves.
 struct Admitted(IpAddr);
 
 impl Pools {
+    /// Whoever has no secret to show is known by being here: on this machine, not behind a proxy that is.
+    fn lets_in(&self, app: &App, socket: IpAddr, headers: &HeaderMap) -> bool {
+        let is_here = net::is_of_this_machine(socket, headers) && !app.is_trusted_proxy(socket);
+        self.terms.runner_secret.is_some() || is_here
+    }
+
     fn admit(&self, address: IpAddr) -> Result<Admitted, &'static str> {
         let mut addresses = self.addresses.lock();
         if addresses.values().sum::<u32>() >= self.settings.max_connections {
@@ -91,6 +124,7 @@ impl Pools {
 
     /// Takes what an agent said on its connection.
     pub fn hear(&self, app: &App, connection: &Arc<Connection>, said: Said) {
+        let Some(said) = self.keep_for_later(connection, said) else { return };
         if let Said::Hello(hello) = said {
             return self.greet(app, connection, hello);
         }
@@ -130,6 +164,16 @@ impl Pools {
         }
     }
 
+    /// Keeps what a newcomer says until it is known whether it may be whom it says it is; the rest is given back.
+    fn keep_for_later(&self, connection: &Arc<Connection>, said: Said) -> Option<Said> {
+        let mut lines = self.lines.write();
+        let Some(kept) = lines.get_mut(&connection.id).and_then(|line| line.kept.as_mut()) else { return Some(said) };
+        if kept.len() < MAX_KEPT {
+            kept.push(said);
+        }
+        None
+    }
+
     /// Something that only the hub may decide; queued at once, so that what an agent says is decided in its order.
     fn tell_hub(&self, app: &App, command: Command) {
         let told = app.begin(Actor::hub(Door::Chopsticks), command);
@@ -145,9 +189,37 @@ impl Pools {
         match known {
             Some(agent) if agent.is_gone() => return,
             Some(agent) => self.heartbeat(app, &agent, hello),
-            None => self.enlist(app, connection, hello),
+            None => match self.agent(&hello.agent) {
+                Some(older) => self.contest(app, connection, older, hello),
+                None => self.enlist(app, connection, hello),
+            },
         }
         self.changed.notify_waiters();
+    }
+
+    /// An agent of this name is connected already. One that is alive stays: nobody takes its place by knowing its name. One whose
+    /// connection is dead without anybody having noticed is what comes back now.
+    fn contest(&self, app: &App, connection: &Arc<Connection>, older: Arc<Agent>, hello: Hello) {
+        if let Some(line) = self.lines.write().get_mut(&connection.id) {
+            line.kept = Some(Vec::new());
+        }
+        let (app, connection) = (app.clone(), Arc::clone(connection));
+        tokio::spawn(async move {
+            let pools = app.pools();
+            if is_alive(&older).await {
+                tracing::warn!(agent = %older.id, address = %connection.address, "another connection wanted to be this agent");
+                let text = mapping::error("This agentId is connected already.");
+                connection.send(Chunk::answer(frame::text(&text)));
+                connection.close(1008, "agent-in-use");
+                return;
+            }
+            let kept = pools.lines.write().get_mut(&connection.id).and_then(|line| line.kept.take());
+            pools.enlist(&app, &connection, hello);
+            for said in kept.into_iter().flatten() {
+                pools.hear(&app, &connection, said);
+            }
+            pools.changed.notify_waiters();
+        });
     }
 
     fn heartbeat(&self, app: &App, agent: &Arc<Agent>, hello: Hello) {

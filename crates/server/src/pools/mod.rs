@@ -23,6 +23,7 @@ use std::time::Duration;
 use folkmoot_core::ids::ConnectionId;
 use folkmoot_core::pools::{Breaker, Health, Place, Roster};
 use folkmoot_core::{Actor, Millis, access};
+use folkmoot_doors::chopsticks::mapping::Said;
 use folkmoot_doors::chopsticks::session::{Pulse, Terms};
 use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
@@ -66,6 +67,8 @@ struct Settings {
 struct Line {
     pulse: Arc<Pulse>,
     agent: Option<Arc<Agent>>,
+    /// What it said while somebody else of its name was looked for.
+    kept: Option<Vec<Said>>,
 }
 
 /// An agent that went away and may come back.

@@ -128,6 +128,7 @@ mod tests {
             runtime: None,
             secrets: Secrets::default(),
             guest: None,
+            visit: None,
             removed: false,
         })
     }

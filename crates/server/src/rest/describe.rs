@@ -43,6 +43,7 @@ const PATH_PARTS: &[(&str, &str)] = &[
     ("invite", "an invitation, by id"),
     ("code", "the code of an invitation"),
     ("daemon", "id of a daemon"),
+    ("machine", "id of a machine"),
     ("guild", "id of a guild, as the agents of a pool name it"),
     ("voice_channel", "id of a voice channel of the guild"),
     ("name", "id of a file, with any ending"),

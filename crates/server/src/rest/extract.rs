@@ -79,6 +79,28 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Self::proven(parts, app)?;
+        // A machine is no member: what is for it asks for a `Carrier`.
+        caller.look(|state, actor| access::member(state, actor).map(drop))?;
+        Ok(caller)
+    }
+}
+
+/// Who a daemon is to the hub: a member, or a machine, which may do nothing but what takes this.
+pub struct Carrier(pub Caller);
+
+impl FromRequestParts<App> for Carrier {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::proven(parts, app)?;
+        caller.look(|state, actor| access::carrier(state, actor.member).map(drop))?;
+        Ok(Self(caller))
+    }
+}
+
+impl Caller {
+    fn proven(parts: &Parts, app: &App) -> Result<Self, ApiError> {
         let credential = credential(&parts.headers)?.ok_or(refusal::NOT_AUTHENTICATED)?;
         let now = app.now();
         let identity = app.with_state(|state| app.auth().identify(state, credential, now)).map_err(unproven)?;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::error::ApiError;
-use super::extract::{Address, Body, Caller, Path, json_body};
+use super::extract::{Address, Body, Caller, Carrier, Path, json_body};
 use super::objects::{self, NewMember};
 use super::reply::{self, Answer, Done};
 use super::{files, look, unexpected};
@@ -69,13 +69,12 @@ pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body):
     caller.look(|state, _| Ok(reply::created(&NewMember::new(&member, key.as_deref(), state))))?
 }
 
-/// Everybody in the workspace.
+/// Everybody in the workspace; for a machine, the agents it may carry.
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/members", tag = "members",
     responses((status = 200, body = [MemberObject<'static>])))]
-pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
+pub async fn list(Carrier(caller): Carrier, Path(workspace): Path<WorkspaceId>) -> Answer {
     caller.look(|state, actor| {
-        access::workspace_member(state, actor, workspace)?;
-        let mut members: Vec<_> = state.members_of(workspace).collect();
+        let mut members = access::members_to_see(state, actor, workspace)?;
         members.sort_by_key(|member| member.id);
         let objects: Vec<_> =
             members.into_iter().map(|member| objects::member_view(member, actor.member, state)).collect();

@@ -31,6 +31,7 @@ mod inbox;
 mod invites;
 mod items;
 mod listen;
+mod machines;
 mod members;
 mod messages;
 mod notifications;

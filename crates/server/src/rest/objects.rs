@@ -150,8 +150,9 @@ impl Unread {
 #[schema(as = Daemon)]
 pub struct DaemonObject {
     pub id: String,
-    /// The member whose connection it is.
+    /// The machine, or the member whose connection it is.
     pub name: String,
+    /// The member whose connection it is, or whose machine.
     #[schema(value_type = String)]
     pub member_id: MemberId,
     #[schema(example = "online")]
@@ -166,7 +167,7 @@ impl DaemonObject {
         Self {
             id: daemon.id.clone(),
             name: state.name_of(daemon.member).to_owned(),
-            member_id: daemon.member,
+            member_id: state.machine_behind(daemon.member).map_or(daemon.member, |machine| machine.owner),
             status: "online",
             agent_count: daemon.agents.len(),
             started_at: daemon.started_at,

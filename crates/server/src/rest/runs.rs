@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::error::ApiError;
-use super::extract::{Caller, Path, Query, bounded, given};
+use super::extract::{Caller, Carrier, Path, Query, bounded, given};
 use super::reply::{self, Answer};
 use super::{files, look, unexpected};
 
@@ -161,13 +161,13 @@ fn shown(caller: &Caller, run: &Arc<Run>) -> Answer {
     reply::ok(&RunObject::named(run, &name, tally))
 }
 
-/// The changes of a run as a unified diff (the agent, or the member whose daemon carries it).
+/// The changes of a run as a unified diff (the agent, or the member or machine whose daemon carries it).
 ///
 /// At most 4 MiB; a later one takes the place of the one before.
 #[utoipa::path(put, path = "/v1/runs/{run}/diff", tag = "runs",
     request_body(content = String, content_type = "text/x-diff"),
     responses((status = 200, body = RunObject<'static>)))]
-pub async fn put_diff(caller: Caller, Path(run): Path<RunId>, request: Request) -> Answer {
+pub async fn put_diff(Carrier(caller): Carrier, Path(run): Path<RunId>, request: Request) -> Answer {
     let received = files::receive_whole(&caller, request, "text/x-diff", folkmoot_core::decide::MAX_DIFF_BYTES).await?;
     let (run, replaced) = files::keep_diff(&caller, run, received).await?;
     if let Some(file) = replaced {

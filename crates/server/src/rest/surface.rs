@@ -70,6 +70,8 @@ surface! {
     invites::create, invites::list;
     invites::revoke;
     invites::show;
+    machines::add, machines::list;
+    machines::remove;
     members::set_avatar;
     members::change_password;
     agents::register, agents::list;

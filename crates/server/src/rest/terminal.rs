@@ -202,7 +202,7 @@ pub async fn list_daemons(caller: Caller, Path(workspace): Path<WorkspaceId>) ->
 }
 
 fn daemons_of(state: &State, workspace: WorkspaceId) -> impl Iterator<Item = &Daemon> {
-    let belongs = move |member: MemberId| state.member(member).is_some_and(|member| member.workspace == workspace);
+    let belongs = move |id: MemberId| access::carrier(state, id).is_ok_and(|member| member.workspace == workspace);
     state.daemons().map(|(_, daemon)| daemon).filter(move |daemon| belongs(daemon.member))
 }
 

@@ -77,7 +77,7 @@ fn serve(app: &App, listener: TcpListener) {
 }
 
 fn respond(app: &App, peer: SocketAddr, request: Request<Body>) -> Response<Body> {
-    if !peer.ip().to_canonical().is_loopback() {
+    if !net::is_of_this_machine(peer.ip(), request.headers()) {
         return refuse(StatusCode::FORBIDDEN, "Forbidden: Non-localhost connections not allowed");
     }
     if !app.origins().are_ours(request.headers()) {

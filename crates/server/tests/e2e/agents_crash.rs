@@ -18,7 +18,7 @@ struct Scene {
 /// A hub, and a daemon of its own beside it that works as `claude`.
 async fn scene(more: &str) -> Scene {
     let (hub, alice) = start().await;
-    let (carrier, claude) = (alice.add_agent("daemon").await, alice.add_agent("claude").await);
+    let (key, claude) = (alice.machine_key().await, alice.add_agent("claude").await);
     let general = alice.add_channel("general", &[&claude]).await;
     let home = hub.folder().path().join("laptop");
     std::fs::create_dir_all(&home).unwrap();
@@ -27,7 +27,7 @@ async fn scene(more: &str) -> Scene {
         "[agentd]\nserver = \"ws://{}/ws\"\napi_key = \"{}\"\nsocket = \"{}\"\n[engines.claude]\ncommand = \"{}\"\n\
          [agents.claude]\nengine = \"claude\"\n{more}",
         hub.address,
-        carrier.token,
+        key,
         home.join("s").display(),
         fake.program.display()
     );

@@ -46,19 +46,19 @@ struct Scene {
 /// A daemon with one program as `echo`.
 async fn scene(command: &[&str]) -> Scene {
     let (hub, alice) = start().await;
-    let (carrier, echo) = (alice.add_agent("daemon").await, alice.add_agent("echo").await);
+    let (key, echo) = (alice.machine_key().await, alice.add_agent("echo").await);
     let general = alice.add_channel("general", &[&echo]).await;
     let home = hub.folder().path().join("laptop");
     std::fs::create_dir_all(&home).unwrap();
     let config = format!(
         "[agentd]\nserver = \"ws://{}/ws\"\napi_key = \"{}\"\nsocket = \"{}\"\n[agents.echo]\ncommand = {}\n",
         hub.address,
-        carrier.token,
+        key,
         home.join("s").display(),
         json!(command)
     );
     let daemon = Daemon::start(&home, &config, &[]);
-    Scene { key: carrier.token, hub, alice, general, daemon }
+    Scene { key, hub, alice, general, daemon }
 }
 
 fn has_python() -> bool {

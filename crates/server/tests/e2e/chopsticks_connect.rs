@@ -5,7 +5,7 @@ use tungstenite::Message;
 
 use crate::support::chopsticks::{Next, Worker, gone, hello, known, shown};
 use crate::support::hub::free_address;
-use crate::support::{Hub, Setup, register, start};
+use crate::support::{Hub, Setup, eventually, register, start};
 
 fn error(text: &str) -> Next {
     Next::Frame(json!({ "type": "error", "error": text }))
@@ -177,11 +177,16 @@ async fn a_silent_agent_is_pruned() {
 }
 
 #[tokio::test]
-async fn the_newer_connection_of_an_agent_wins_and_the_older_ones_end_does_not_remove_it() {
+async fn the_newer_connection_of_an_agent_wins_over_a_dead_one_whose_end_does_not_remove_it() {
     let (hub, alice) = start().await;
     let mut old = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
     let mut new = Worker::dial(hub.address).await;
     new.send(hello("a1", &["g2"])).await;
+    // Nobody reads the old one, so no ping is answered there.
+    eventually("the new one is there", || async {
+        (known(&alice, "a1").await["guild_ids"] == json!(["g2"])).then_some(())
+    })
+    .await;
     assert!(matches!(old.next().await, Next::Close(4000, _)));
     assert_eq!(old.next().await, Next::End);
     drop(old);

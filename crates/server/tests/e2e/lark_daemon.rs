@@ -202,7 +202,7 @@ async fn lark_for(carrier: &Member, token: &str, agent: &Member) -> Lark {
 async fn a_connection_made_for_an_agent_ends_with_what_its_carrier_logged_in_with() {
     let (_hub, alice) = start().await;
     let codebot = alice.add_agent("codebot").await;
-    let (joe, sibling) = (alice.add_human("joe").await, alice.add_agent("sibling").await);
+    let joe = alice.add_human("joe").await;
     set_role(&alice, &joe, "admin").await;
     let mut signed_out = lark_for(&joe, &joe.token, &codebot).await;
     joe.rest.post("/v1/auth/logout", json!({})).await.ok();
@@ -213,12 +213,15 @@ async fn a_connection_made_for_an_agent_ends_with_what_its_carrier_logged_in_wit
     set_role(&alice, &joe, "member").await;
     assert_eq!(demoted.closed().await, Some(1008), "no longer an admin");
 
-    let mut rekeyed = lark_for(&sibling, &sibling.token, &codebot).await;
-    let fresh = alice.rest.post(&alice.path(&format!("members/{}/key", sibling.id)), json!({})).await.ok();
+    let key = |made: &Value| text(made, "api_key").to_owned();
+    let own = joe.rest.post(&joe.path("members/me/key"), json!({})).await.ok();
+    set_role(&alice, &joe, "admin").await;
+    let mut rekeyed = lark_for(&joe, &key(&own), &codebot).await;
+    let fresh = joe.rest.post(&joe.path("members/me/key"), json!({})).await.ok();
     assert_eq!(rekeyed.closed().await, Some(1008), "another key");
 
-    let mut removed = lark_for(&sibling, text(&fresh, "api_key"), &codebot).await;
-    alice.rest.delete(&alice.path(&format!("members/{}", sibling.id))).await.ok();
+    let mut removed = lark_for(&joe, &key(&fresh), &codebot).await;
+    alice.rest.delete(&alice.path(&format!("members/{}", joe.id))).await.ok();
     assert_eq!(removed.closed().await, Some(1008), "removed");
 }
 
@@ -243,7 +246,10 @@ async fn a_daemon_hears_a_channel_only_as_long_as_an_agent_it_carries_is_in_it()
     let open = alice.add_channel("open", &[&codebot, &spybot]).await;
     let secret = alice.add_private("secret", &[&codebot]).await;
     let other = alice.add_private("other", &[&codebot]).await;
-    let mut lark = daemon(&spybot, &[&codebot, &spybot]).await;
+    let mut lark = spybot.dial().await;
+    lark.login(&alice.machine_key().await).await;
+    lark.asks("daemon.register", agents(&[&codebot, &spybot]), "daemon.registered").await;
+    lark.ask("channel.join", json!({ "channel_id": open, "agent_id": spybot.id })).await;
     for channel in [&secret, &other] {
         lark.ask("channel.join", json!({ "channel_id": channel, "agent_id": codebot.id })).await;
     }

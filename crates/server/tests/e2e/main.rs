@@ -15,6 +15,8 @@ mod chopsticks_connect;
 mod chopsticks_requests;
 mod chopsticks_sessions;
 
+mod abuse_keys;
+mod abuse_pools;
 mod agents_bars;
 mod agents_crash;
 mod agents_programs;

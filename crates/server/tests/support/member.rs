@@ -85,6 +85,12 @@ impl Member {
         }
     }
 
+    /// A key with which a daemon carries this person's agents.
+    pub async fn machine_key(&self) -> String {
+        let made = self.rest.post(&self.path("machines"), json!({ "name": "laptop" })).await.created();
+        text(&made, "key").to_owned()
+    }
+
     /// Makes a channel with these members and returns its id.
     pub async fn add_channel(&self, name: &str, members: &[&Member]) -> String {
         self.add_channel_of("channel", name, members).await

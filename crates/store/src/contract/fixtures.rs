@@ -246,6 +246,7 @@ impl Hub {
             runtime: Some(Runtime { kind: Some("llm".into()), provider: None, model: None }),
             secrets: Secrets { password_hash: None, key_hash: Some(KeyHash([7; 32])), valid_after: 0 },
             guest: None,
+            visit: None,
             removed: false,
         }
     }
@@ -485,6 +486,17 @@ impl Hub {
                 created_at: now,
                 expires_at: now + 1,
                 account: Some(TelegramAccount { user: 1001, name: "Ann".into(), linked_at: now }),
+            }
+            .into(),
+            Machine {
+                id: MachineId(id),
+                workspace: workspace.id,
+                owner: ALICE,
+                name: "laptop".into(),
+                key_hash: KeyHash([7; 32]),
+                created_at: now,
+                last_seen_at: Some(now),
+                agents: vec![ALICE],
             }
             .into(),
             PoolLink {

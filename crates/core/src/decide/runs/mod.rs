@@ -118,9 +118,8 @@ fn note_changes(
 
 /// The diff comes over HTTP, from the agent itself or from the member whose daemon carries it now.
 fn keep_diff(context: &mut Context<'_>, actor: Actor, id: RunId, file: File) -> Outcome {
-    let member = access::member(context.state, actor)?;
     let run = known_run(context, id)?.ok_or(refusal::RUN_NOT_FOUND)?;
-    access::may_report_on(context.state, member, &run)?;
+    access::may_report_on(context.state, actor, &run)?;
     if context.history.get::<File>(file.id)?.is_some() {
         return Err(Refusal::conflict("a file with this id exists"));
     }

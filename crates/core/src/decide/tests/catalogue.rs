@@ -26,6 +26,7 @@ const TESTS: &[&str] = &[
     include_str!("hosting.rs"),
     include_str!("inbox.rs"),
     include_str!("invites.rs"),
+    include_str!("machines.rs"),
     include_str!("members.rs"),
     include_str!("messages.rs"),
     include_str!("pools.rs"),

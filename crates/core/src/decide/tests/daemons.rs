@@ -2,7 +2,7 @@
 
 use super::support::World;
 use super::support::world::{message_of, presences, register_daemon, say};
-use crate::command::{Command, Reply};
+use crate::command::{Command, Reply, UpdateMember, WelcomeGuest};
 use crate::ids::*;
 use crate::model::*;
 use crate::{Actor, refusal};
@@ -36,13 +36,17 @@ fn a_daemon_names_at_least_one_agent_and_has_a_connection() {
 }
 
 #[test]
-fn an_agent_is_carried_by_itself_its_owner_an_admin_or_an_agent_of_the_same_owner_and_by_nobody_else() {
+fn an_agent_is_carried_by_itself_its_owner_or_a_person_who_is_an_admin_and_by_nobody_else() {
     let mut world = World::new();
     let admin = world.admin("admin");
     let owned = world.add(admin, MemberKind::Agent, "owned", None);
     let sibling = world.add(admin, MemberKind::Agent, "sibling", None);
     let sister = world.add(admin, MemberKind::Human, "sister", None);
     let (human, other_agent) = (world.human("human"), world.agent("other"));
+    let admin_agent = world.agent("admin-agent");
+    let promote = UpdateMember { member: admin_agent, role: Some(Role::Admin), ..UpdateMember::default() };
+    world.done(Actor::new(world.alice, Door::Rest), Command::UpdateMember(promote));
+    let made_by_agent = world.add(admin_agent, MemberKind::Agent, "made-by-agent", None);
     let (_, stranger) = world.register("stranger");
     let carries = |world: &mut World, carrier: MemberId| {
         let connection = world.daemon(carrier, &[owned]);
@@ -50,12 +54,14 @@ fn an_agent_is_carried_by_itself_its_owner_an_admin_or_an_agent_of_the_same_owne
         world.disconnect(carrier, connection);
         carried
     };
-    for carrier in [owned, sibling, admin, world.alice] {
+    for carrier in [owned, admin, world.alice] {
         assert!(carries(&mut world, carrier), "{}", world.state.name_of(carrier));
     }
-    for carrier in [sister, human, other_agent, stranger] {
+    for carrier in [sibling, admin_agent, sister, human, other_agent, stranger] {
         assert!(!carries(&mut world, carrier), "{}", world.state.name_of(carrier));
     }
+    let connection = world.daemon(admin_agent, &[made_by_agent]);
+    assert_ne!(world.state.carrier_of(made_by_agent), Some(connection), "not those it made either");
 }
 
 #[test]
@@ -127,14 +133,19 @@ fn the_newest_list_of_a_daemon_counts() {
 #[test]
 fn a_replaced_connection_takes_the_agents_it_carried_with_it() {
     let mut world = World::new();
-    let (codebot, sibling) = (world.agent("codebot"), world.agent("sibling"));
-    world.daemon(codebot, &[codebot, sibling]);
+    let agent = world.agent("codebot");
+    let Guest { door, key } = Guest::daemon();
+    let welcome = WelcomeGuest { door, key, name: "agentd".to_owned(), role_card: RoleCard::default() };
+    let Reply::Member(hubs_own) = world.done(Actor::hub(Door::Lark), Command::WelcomeGuest(welcome)).reply else {
+        panic!()
+    };
+    world.daemon(hubs_own.id, &[agent]);
     let again = world.new_connection();
-    let decision = world.done(on(codebot, again), Command::Connect);
-    assert_eq!(presences(&decision), [(sibling, Presence::Offline)]);
-    assert_eq!((world.presence(codebot), world.presence(sibling)), (Presence::Online, Presence::Offline));
-    world.done(on(codebot, again), register_daemon(&[sibling]));
-    assert_eq!(world.presence(sibling), Presence::Online);
+    let decision = world.done(on(hubs_own.id, again), Command::Connect);
+    assert_eq!(presences(&decision), [(agent, Presence::Offline)]);
+    assert_eq!((world.presence(hubs_own.id), world.presence(agent)), (Presence::Online, Presence::Offline));
+    world.done(on(hubs_own.id, again), register_daemon(&[agent]));
+    assert_eq!(world.presence(agent), Presence::Online);
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use super::support::World;
 use super::support::world::message_of;
 use crate::command::*;
+use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
+use crate::record::Record;
 use crate::{Actor, refusal};
 
 fn welcome(key: &str, name: &str) -> Command {
@@ -78,7 +80,9 @@ fn a_guest_answers_where_it_was_addressed_once_and_calls_nobody() {
     let decision = world.done(hub(), answer(guest, asked, "playing @bob"));
     let message = message_of(&decision);
     assert_eq!((message.sender, message.channel, message.door), (guest, general, Door::SmartHole));
-    assert_eq!(decision.events.len(), 1, "a title that looks like a mention notifies nobody");
+    let is_about_itself = |event: &Event| matches!(event, Event::Saved(Record::Member(member)) if member.id == guest);
+    let others = decision.events.iter().filter(|event| !is_about_itself(event)).count();
+    assert_eq!(others, 1, "a title that looks like a mention notifies nobody");
     let Reply::Sent { repeated, .. } = world.done(hub(), answer(guest, asked, "playing @bob")).reply else { panic!() };
     assert!(repeated);
 }
@@ -95,4 +99,59 @@ fn only_guests_answer_without_being_in_the_channel_and_only_in_their_own_workspa
     assert_eq!(world.refused(hub(), answer(guest, MessageId::NONE, "hi")), refusal::MESSAGE_NOT_FOUND);
     world.done(alice, Command::ArchiveChannel { channel: general, archived: true });
     assert_eq!(world.refused(hub(), answer(guest, asked, "hi")), refusal::CHANNEL_ARCHIVED);
+}
+
+#[test]
+fn a_guest_is_not_called_like_somebody_it_could_be_taken_for() {
+    let mut world = World::new();
+    world.human("notebook");
+    assert_eq!(member_of(&mut world, welcome("n1", "n\u{43e}tebook")).name, "n\u{43e}tebook-2");
+    let invisible = world.refused(hub(), welcome("n2", "note\u{200b}book"));
+    assert_eq!(invisible.code, crate::Code::BadRequest);
+}
+
+const DAY: crate::Millis = 24 * 60 * 60 * 1000;
+
+#[test]
+fn a_guest_that_has_not_been_here_for_long_goes_when_another_comes() {
+    let mut world = World::new();
+    let silent = member_of(&mut world, welcome("silent", "silent"));
+    let spoke = member_of(&mut world, welcome("spoke", "spoke"));
+    let here = member_of(&mut world, welcome("here", "here"));
+    let back = member_of(&mut world, welcome("back", "back"));
+    let general = world.channel("general", &[world.alice]);
+    let asked = world.say(world.alice, general, "@spoke hello");
+    world.done(hub(), answer(spoke.id, asked.id, "hi"));
+    world.connect(here.id);
+    world.later(29 * DAY);
+    member_of(&mut world, welcome("back", "back"));
+    world.later(2 * DAY);
+    member_of(&mut world, welcome("new", "new"));
+    for (guest, stays) in [(&silent, false), (&spoke, false), (&here, true), (&back, true)] {
+        assert_eq!(world.state.member(guest.id).is_some(), stays, "{}", guest.name);
+    }
+    assert_eq!(world.state.name_of(spoke.id), "spoke", "its name stays on what it said");
+    assert_eq!(world.state.name_of(silent.id), "", "of one that said nothing nothing is left");
+}
+
+#[test]
+fn there_is_a_most_of_guests_and_the_one_that_was_away_longest_makes_room() {
+    let mut world = World::new();
+    let most = crate::decide::guests::MAX_GUESTS;
+    let first = member_of(&mut world, welcome("g0", "guest-0"));
+    world.connect(first.id);
+    for number in 1..most + 5 {
+        world.later(1);
+        member_of(&mut world, welcome(&format!("g{number}"), &format!("guest-{number}")));
+    }
+    let workspace = world.workspace;
+    let guests = world.state.members_of(workspace).filter(|member| member.guest.is_some()).count();
+    assert_eq!(guests, most);
+    assert!(world.state.member(first.id).is_some(), "who is here stays");
+    assert!(
+        world.state.member_named(workspace, "guest-1").is_none()
+            && world.state.member_named(workspace, "guest-6").is_some()
+    );
+    let stored = world.ledger.all_records().filter(|record| matches!(record, crate::record::Record::Member(_))).count();
+    assert!(stored < most + 10, "and nothing is kept of the others: {stored}");
 }

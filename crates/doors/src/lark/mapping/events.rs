@@ -247,7 +247,8 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
         | Record::Cause(_)
         | Record::Session(_)
         | Record::Hosted(_)
-        | Record::TelegramLink(_) => return None,
+        | Record::TelegramLink(_)
+        | Record::Machine(_) => return None,
     })
 }
 

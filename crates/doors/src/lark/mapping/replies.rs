@@ -85,6 +85,7 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::Token(_)
         | Reply::Invite(_)
         | Reply::TelegramLink(_)
+        | Reply::Machine(_)
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
         | Reply::Hosted(_)

@@ -102,6 +102,7 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::Token(_)
         | Reply::Invite(_)
         | Reply::TelegramLink(_)
+        | Reply::Machine(_)
         | Reply::Lease { .. }
         | Reply::PoolLink(_)
         | Reply::Hosted(_)

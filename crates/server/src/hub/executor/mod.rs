@@ -308,9 +308,15 @@ impl Executor {
             Event::Saved(Record::Member(member)) => {
                 let reason = if member.removed { "removed from the workspace" } else { SIGNED_OUT };
                 self.fanout.close_ended(member.id, reason, state);
+                for machine in state.machines_of(member.id) {
+                    self.fanout.close_ended(machine.as_member(), "may no longer carry all of its agents", state);
+                }
                 for connection in access::overreaching_daemons(state) {
                     self.fanout.close(connection, 1008, "may no longer carry all of its agents");
                 }
+            }
+            Event::Removed(Record::Machine(machine)) => {
+                self.fanout.close_ended(machine.as_member(), "the key of this machine was taken back", state);
             }
             Event::Saved(Record::Token(token)) if matches!(token.purpose, TokenPurpose::Revoked(_)) => {
                 self.fanout.close_ended(token.made_by, SIGNED_OUT, state);
@@ -391,6 +397,9 @@ impl Batch<'_, '_> {
     fn decide(&mut self, actor: Actor, work: Work, respond: Respond, fanout: &mut Fanout) -> Option<Decided> {
         let (command, attach) = match work {
             Work::Decide(command) => (*command, None),
+            Work::Attach { login, .. } if login.prover != actor.member => {
+                (Command::ConnectCarried { carrier: login.prover }, Some(login))
+            }
             Work::Attach { login, .. } => (Command::Connect, Some(login)),
             Work::Detach(connection) => {
                 // Cleaned up by connection, whatever the member's newer ones do.

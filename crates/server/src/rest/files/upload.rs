@@ -13,6 +13,7 @@ use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::File;
 use folkmoot_core::run::{Run, RunCommand};
+use folkmoot_core::{Actor, State, access};
 use http_body_util::BodyExt;
 use tokio::io::AsyncWriteExt;
 
@@ -240,7 +241,8 @@ pub async fn keep_diff(
     run: RunId,
     received: Received,
 ) -> Result<(Arc<Run>, Option<FileId>), ApiError> {
-    let workspace = caller.workspace()?;
+    let carrier = |state: &State, actor: Actor| access::carrier(state, actor.member).map(|member| member.workspace);
+    let workspace = caller.look(carrier)?;
     let command = move |file| Command::Run(RunCommand::Diff { run, file });
     keep_with(caller, workspace, received, command, |reply| match reply {
         Reply::Diff { run, replaced } => Some((run, replaced)),
