@@ -3,6 +3,7 @@
 //! The model's tables are rows of one table with a JSON body. So nothing the model writes becomes SQL, and values
 //! keep their JSON types.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +43,10 @@ pub struct Store {
 impl Store {
     /// Opens the file, or makes it; blocks.
     pub fn open(path: &Path, workers: Workers) -> Result<Self, BotError> {
+        // Made by us rather than by SQLite, because nobody else may read what people ask for.
+        let mut options = std::fs::OpenOptions::new();
+        let made = options.create(true).append(true).mode(0o600).open(path);
+        made.map_err(|error| BotError::Database(format!("{}: {error}", path.display())))?;
         let opened = Connection::open(path).and_then(|connection| {
             connection.busy_timeout(Duration::from_secs(5))?;
             connection.pragma_update(None, "journal_mode", "WAL")?;

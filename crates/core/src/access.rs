@@ -105,16 +105,48 @@ pub fn open_invite<'a>(state: &'a State, code_hash: &KeyHash, now: Millis) -> Re
     invite.filter(still_given).ok_or(refusal::INVITE_OVER)
 }
 
-/// An invitation with which agents may still add themselves: it ends with its time and with the rights of who gave it.
+/// A token with which agents may still add themselves: it ends with its time, and with the rights of who gave it.
 pub fn open_provision<'a>(
     state: &'a State,
     workspace: WorkspaceId,
     hash: &KeyHash,
     now: Millis,
 ) -> Result<&'a Token, Refusal> {
-    let token = state.provision_token(workspace, hash, now);
+    let token = state.provision_token(workspace, hash).filter(|token| token.expires_at > now);
     let still_given = |token: &&Token| state.member(token.made_by).is_some_and(|by| by.role >= Role::Admin);
     token.filter(still_given).ok_or(refusal::INVALID_CREDENTIALS)
+}
+
+/// What a signed token says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionToken {
+    pub jti: String,
+    /// What the tokens of one session have in common.
+    pub session: String,
+    /// The generation of secrets it was made under; tokens of earlier versions have none.
+    pub generation: Option<u64>,
+    pub issued_at: Millis,
+}
+
+/// Whether a token still proves its member: neither it nor its session was ended, and everything before was not either.
+///
+/// What ended is told by its generation, since clocks can be wrong: a token made while the clock was ahead is not younger
+/// than a password that was changed since. A session that was kept through such a change counts by its record.
+pub fn token_counts(state: &State, member: &Member, token: &SessionToken, now: Millis) -> bool {
+    if state.is_revoked(&token.jti) || state.is_revoked(&token.session) {
+        return false;
+    }
+    let secrets = &member.secrets;
+    match token.generation {
+        Some(generation) if generation == secrets.generation => true,
+        Some(_) => {
+            let kept = state.session(member.id, &token.session);
+            kept.is_some_and(|(_, signed_in)| signed_in.generation == secrets.generation)
+        }
+        // Made by an earlier version, so before anything that this one ended.
+        None if secrets.generation > 0 => false,
+        None => secrets.valid_after == 0 || (secrets.valid_after..=now).contains(&token.issued_at),
+    }
 }
 
 /// A code that a Telegram account may still show; the account that showed it may say so again.
@@ -324,9 +356,9 @@ pub fn is_heard_in(state: &State, channel: ChannelId, guild: &str, voice_channel
     linked.is_some_and(|link| link.guild == guild && link.voice_channel == voice_channel)
 }
 
-/// Whether somebody who was let in through this channel at that time still may: a changed password ends it like a login.
-pub fn still_hears(state: &State, actor: Actor, since: Millis, channel: ChannelId) -> bool {
-    let unchanged = |member: &Arc<Member>| since >= member.secrets.valid_after;
+/// Whether somebody who was let in through this channel then still may: a changed password ends it like a login.
+pub fn still_hears(state: &State, actor: Actor, generation: u64, channel: ChannelId) -> bool {
+    let unchanged = |member: &Arc<Member>| member.secrets.generation == generation;
     member(state, actor).is_ok_and(unchanged) && room_to_read(state, actor, channel).is_ok()
 }
 

@@ -39,8 +39,21 @@ pub enum Command {
         member: MemberId,
         key_hash: KeyHash,
     },
+    /// Ends every other way in that the member has, but for those whose ids are kept.
     ChangePassword {
         password_hash: String,
+        keep: Vec<String>,
+    },
+    /// Notes a session, so that its holder can look at it and end it; again when it is renewed.
+    SignIn(SignIn),
+    /// Somebody was here with this session.
+    SeeSession {
+        session: String,
+        address: String,
+    },
+    /// Ends one way in of whoever asks: a session, the API key, a provision token, a Telegram account.
+    EndCredential {
+        id: String,
     },
     SignOut {
         jti: String,
@@ -430,6 +443,17 @@ pub enum Standing {
     Unproven,
 }
 
+/// A session that begins, or goes on with another token.
+#[derive(Clone, Debug)]
+pub struct SignIn {
+    pub session: String,
+    /// Of the secrets that were proven.
+    pub generation: u64,
+    pub address: String,
+    pub device: String,
+    pub expires_at: Millis,
+}
+
 #[derive(Clone, Debug)]
 pub struct Register {
     pub policy: Registration,
@@ -663,6 +687,8 @@ pub enum Reply {
     File(File),
     Webhook(Webhook),
     Token(Token),
+    /// The ids of what was ended.
+    Ended(Vec<String>),
     Invite(Invite),
     TelegramLink(TelegramLink),
     Machine(Machine),

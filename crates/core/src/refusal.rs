@@ -112,6 +112,8 @@ catalogue! {
     MACHINES_ONLY_CARRY Forbidden "a machine's key only carries the agents of its owner";
     MACHINE_NOT_FOUND NotFound "machine not found";
     PEOPLE_ONLY Forbidden "only a person may do this";
+    CREDENTIAL_NOT_FOUND NotFound "credential not found";
+    KEY_OF_AN_AGENT BadRequest "an agent is its key: replace it, or remove the agent";
     KEY_OF_A_PERSON Forbidden "people replace their own keys; for somebody else only an agent's key can be replaced";
     ADMINS_ONLY Forbidden "only an owner or admin may do this";
     NOT_THE_OPERATOR Forbidden "only an owner or admin of the hub's first workspace may do this";

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use crate::app::App;
 use crate::cli::{Fault, machine_key_file};
 use crate::config::{Agent, Config};
-use crate::{hosting, runner};
+use crate::{hosting, modes, runner};
 
 /// The daemon's own folder inside the hub's, so that one beside it on the same machine does not meet it.
 const FOLDER: &str = "hosting";
@@ -165,7 +165,7 @@ async fn host(app: &App, address: SocketAddr, mut stop: watch::Receiver<bool>) -
 
 fn inside(app: &App, address: SocketAddr, daemon: MemberId, agents: Vec<AgentSpec>) -> Result<Settings, Fault> {
     let data_dir = app.data_dir().join(FOLDER);
-    std::fs::create_dir_all(&data_dir)
+    modes::make_folder(&data_dir)
         .map_err(|error| Fault::failed(format!("the folder `{}` cannot be made: {error}", data_dir.display())))?;
     let has_programs = app.config().agents.values().any(Agent::is_program);
     let server = Url::parse(&format!("ws://{}/ws", near(address))).map_err(|error| Fault::failed(error.to_string()))?;
@@ -174,7 +174,7 @@ fn inside(app: &App, address: SocketAddr, daemon: MemberId, agents: Vec<AgentSpe
         server,
         key: Arc::new(move || {
             let member = minting.with_state(|state| state.member(daemon).cloned());
-            member.map(|member| minting.auth().issue_token(&member, minting.now())).unwrap_or_default()
+            member.map(|member| minting.auth().issue(&member, minting.now(), None).token).unwrap_or_default()
         }),
         socket: has_programs.then(|| app.config().agentd.socket_path(app.data_dir())),
         machine: machine(),

@@ -1,18 +1,17 @@
 //! Proving who somebody is: tokens, API keys, passwords. What they may do is the core's business.
 
-use std::sync::Arc;
-
-use argon2::Argon2;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier, phc::PasswordHash};
+use folkmoot_core::access::{self, SessionToken};
 use folkmoot_core::ids::MemberId;
 use folkmoot_core::model::{KeyHash, Machine, Member};
 use folkmoot_core::refusal::{self, Code, Refusal};
-use folkmoot_core::{Millis, State, access};
+use folkmoot_core::{Millis, State};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+
+use crate::hashing::{Hashing, NotHashed, Standing};
+use crate::limits::Attempt;
 
 /// How long a token counts.
 pub const TOKEN_LIFE_S: i64 = 24 * 60 * 60;
@@ -20,8 +19,9 @@ const ISSUER: &str = "lark";
 const KEY_PREFIX: &str = "lr_";
 /// What the keys of machines begin with.
 pub const MACHINE_PREFIX: &str = "lm_";
-/// Each password hash takes 19 MiB; more at once than this would be a way to exhaust the machine.
-const CONCURRENT_HASHES: usize = 2;
+/// No token or key of ours is longer.
+const MAX_BEARER_BYTES: usize = 2048;
+const DEVICE: &str = "device";
 
 #[derive(Serialize, Deserialize)]
 struct Claims {
@@ -33,6 +33,12 @@ struct Claims {
     /// To the millisecond: a password may be changed in the second in which a token was made.
     #[serde(default)]
     iat_ms: Option<Millis>,
+    /// The generation of the member's secrets; tokens of earlier versions have none.
+    #[serde(default, rename = "gen", skip_serializing_if = "Option::is_none")]
+    generation: Option<u64>,
+    /// The `jti` of the session's first token, in those that renewed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sid: Option<String>,
     exp: i64,
 }
 
@@ -55,7 +61,9 @@ impl Identity {
 pub enum Proof {
     Token(TokenInfo),
     Key(KeyHash),
-    Password,
+    Password {
+        generation: u64,
+    },
     /// Programs on this machine need none.
     None,
 }
@@ -64,17 +72,16 @@ impl Proof {
     pub fn token(&self) -> Option<&TokenInfo> {
         match self {
             Self::Token(token) => Some(token),
-            Self::Key(_) | Self::Password | Self::None => None,
+            Self::Key(_) | Self::Password { .. } | Self::None => None,
         }
     }
 
     /// Whether what was proven at that time would no longer be believed: signed out, another password, another key.
     fn has_ended(&self, state: &State, prover: &Member, at: Millis) -> bool {
-        let is_old = at < prover.secrets.valid_after;
         match self {
-            Self::Token(token) => is_old || state.is_revoked(&token.jti),
+            Self::Token(token) => !access::token_counts(state, prover, &token.token, at),
             Self::Key(hash) => prover.secrets.key_hash.as_ref() != Some(hash),
-            Self::Password => is_old,
+            Self::Password { generation } => prover.secrets.generation != *generation,
             Self::None => false,
         }
     }
@@ -104,7 +111,15 @@ impl Login {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenInfo {
-    pub jti: String,
+    pub token: SessionToken,
+    pub expires_at: Millis,
+}
+
+/// A token that was just made.
+pub struct Issued {
+    pub token: String,
+    /// The name of its session.
+    pub session: String,
     pub expires_at: Millis,
 }
 
@@ -112,9 +127,7 @@ pub struct Auth {
     encoding: EncodingKey,
     decoding: DecodingKey,
     validation: Validation,
-    hashing: Arc<Semaphore>,
-    /// Compared against when the account is unknown, so that both answers take the same time.
-    decoy: String,
+    hashing: Hashing,
 }
 
 const INVALID_TOKEN: Refusal = Refusal::new(Code::InvalidToken, "invalid credentials");
@@ -131,13 +144,15 @@ impl Auth {
             encoding: EncodingKey::from_secret(secret),
             decoding: DecodingKey::from_secret(secret),
             validation,
-            hashing: Arc::new(Semaphore::new(CONCURRENT_HASHES)),
-            decoy: hash("a password nobody has").unwrap_or_default(),
+            hashing: Hashing::default(),
         }
     }
 
     /// Who a bearer is: an API key (`lr_…`), the key of a machine (`lm_…`) or a token.
     pub fn identify(&self, state: &State, bearer: &str, now: Millis) -> Result<Identity, Refusal> {
+        if bearer.len() > MAX_BEARER_BYTES {
+            return Err(INVALID_TOKEN);
+        }
         if bearer.starts_with(KEY_PREFIX) {
             let hash = Self::hash_key(bearer);
             let member = state.member_by_key(&hash).ok_or(INVALID_TOKEN)?;
@@ -150,38 +165,61 @@ impl Auth {
             return Ok(Identity::own(machine, Proof::Key(hash)));
         }
         let claims = self.claims(bearer, now)?;
-        if state.is_revoked(&claims.jti) {
-            return Err(INVALID_TOKEN);
-        }
         let member = state
             .member(MemberId::parse(&claims.member_id))
             .ok_or(Refusal { code: Code::InvalidToken, ..refusal::MEMBER_GONE })?;
-        if claims.iat_ms.unwrap_or(claims.iat * 1000) < member.secrets.valid_after {
+        let token = SessionToken {
+            session: claims.sid.unwrap_or_else(|| claims.jti.clone()),
+            jti: claims.jti,
+            generation: claims.generation,
+            issued_at: claims.iat_ms.unwrap_or(claims.iat.saturating_mul(1000)),
+        };
+        if !access::token_counts(state, member, &token, now) {
             return Err(INVALID_TOKEN);
         }
-        let token = TokenInfo { jti: claims.jti, expires_at: claims.exp * 1000 };
-        Ok(Identity::own(member.id, Proof::Token(token)))
+        Ok(Identity::own(member.id, Proof::Token(TokenInfo { token, expires_at: claims.exp.saturating_mul(1000) })))
     }
 
     fn claims(&self, token: &str, now: Millis) -> Result<Claims, Refusal> {
         let decoded = jsonwebtoken::decode::<Claims>(token, &self.decoding, &self.validation);
         let claims = decoded.map_err(|_| INVALID_TOKEN)?.claims;
-        if claims.exp * 1000 <= now { Err(INVALID_TOKEN) } else { Ok(claims) }
+        if claims.exp.saturating_mul(1000) <= now { Err(INVALID_TOKEN) } else { Ok(claims) }
     }
 
-    pub fn issue_token(&self, member: &Member, now: Millis) -> String {
+    /// A token of a new session, or another one of a session that goes on.
+    pub fn issue(&self, member: &Member, now: Millis, session: Option<String>) -> Issued {
         let iat = now / 1000;
+        let jti = random_hex(16);
         let claims = Claims {
             member_id: member.id.to_string(),
             workspace_id: member.workspace.to_string(),
-            jti: random_hex(16),
+            jti: jti.clone(),
             iss: ISSUER.to_owned(),
             iat,
             iat_ms: Some(now),
+            generation: Some(member.secrets.generation),
+            sid: session.clone(),
             exp: iat + TOKEN_LIFE_S,
         };
         // HS256 with a key in memory has nothing that can fail.
-        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding).unwrap_or_default()
+        let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.encoding).unwrap_or_default();
+        Issued { token, session: session.unwrap_or(jti), expires_at: claims.exp * 1000 }
+    }
+
+    /// What a device that has logged in may show later, so that it is told from those that guess. It proves nothing else,
+    /// and counts until everything before is ended.
+    pub fn new_device(&self, member: &Member) -> String {
+        let text = format!("{}.{}.{}", member.id, member.secrets.generation, random_hex(16));
+        let signature = self.sign(DEVICE, &text);
+        format!("{text}.{signature}")
+    }
+
+    /// The name of a device that has logged in as this member before.
+    pub fn device_of<'a>(&self, device: &'a str, member: &Member) -> Option<&'a str> {
+        let (text, signature) = device.rsplit_once('.').filter(|_| device.len() <= MAX_BEARER_BYTES)?;
+        let (whose, name) = text.rsplit_once('.')?;
+        let own = whose == format!("{}.{}", member.id, member.secrets.generation);
+        (own && self.is_signed(DEVICE, text, signature)).then_some(name)
     }
 
     /// Signs a short text for a purpose. A login token is signed over letters and dots only, so none of these passes for one.
@@ -197,23 +235,19 @@ impl Auth {
         verdict.unwrap_or(false)
     }
 
-    /// argon2id, off the async threads and few at a time.
-    pub async fn hash_password(&self, password: String) -> Result<String, Refusal> {
-        let _turn = self.hashing.clone().acquire_owned().await.map_err(|_| hashing_failed())?;
-        let hashed = tokio::task::spawn_blocking(move || hash(&password)).await;
-        hashed.ok().flatten().ok_or_else(hashing_failed)
+    /// argon2id, in turn with everybody else.
+    pub async fn hash_password(&self, password: String, standing: Standing) -> Result<String, NotHashed> {
+        self.hashing.hash(password, standing).await
     }
 
-    /// Takes as long for an unknown account as for a wrong password.
-    pub async fn verify_password(&self, hash: Option<String>, password: String) -> bool {
-        let known = hash.is_some();
-        let hash = hash.unwrap_or_else(|| self.decoy.clone());
-        let Ok(_turn) = self.hashing.clone().acquire_owned().await else { return false };
-        let fits = move || {
-            let parsed = PasswordHash::new(&hash);
-            parsed.is_ok_and(|parsed| Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok())
-        };
-        tokio::task::spawn_blocking(fits).await.unwrap_or(false) && known
+    /// Takes as long for an unknown account as for a wrong password; the attempt counts unless it was right.
+    pub async fn verify_password(
+        &self,
+        hash: Option<String>,
+        password: String,
+        attempt: Attempt,
+    ) -> Result<bool, NotHashed> {
+        self.hashing.verify(hash, password, attempt).await
     }
 
     /// A fresh key (`lr_`, `lpt_`, … and 64 hex digits) and what is stored of it.
@@ -226,14 +260,6 @@ impl Auth {
     pub fn hash_key(key: &str) -> KeyHash {
         KeyHash(Sha256::digest(key.as_bytes()).into())
     }
-}
-
-fn hashing_failed() -> Refusal {
-    Refusal::unavailable("the password could not be hashed")
-}
-
-fn hash(password: &str) -> Option<String> {
-    Argon2::default().hash_password(password.as_bytes()).ok().map(|hash| hash.to_string())
 }
 
 pub fn random_hex(bytes: usize) -> String {

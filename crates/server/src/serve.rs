@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use folkmoot_core::State;
@@ -22,9 +22,10 @@ use crate::config::Config;
 use crate::hub::executor::Executor;
 use crate::hub::{Job, Mailbox, Respond, Work};
 use crate::metrics::Metrics;
-use crate::{agentd, health, listen, log, net, pools, rest, router, telegram, web};
+use crate::{agentd, health, listen, log, modes, net, pools, rest, router, telegram, web};
 
 const READERS: usize = 3;
+const TIDY_EVERY: Duration = Duration::from_secs(30);
 /// A stop must be over within 5 s, whatever peers do.
 const STOP_PATIENCE: Duration = Duration::from_millis(3500);
 
@@ -42,6 +43,7 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
         _ => None,
     };
     let hub = Hub::start(config, store, &secret)?;
+    tidy_limits(&hub.app);
     pools::start(&hub.app, agents, hub.stop.subscribe());
     let bridge = telegram::beside_hub(&hub.app, config_file, hub.stop.subscribe());
     router::start(&hub.app);
@@ -87,7 +89,7 @@ impl Hub {
         let (stop, stopped) = watch::channel(false);
         let app =
             App::new(Parts { config, state, mailbox, readers, auth, metrics, seed: rand::random(), stop: stopped });
-        std::fs::create_dir_all(app.files_dir()).context("cannot make the folder for uploaded files")?;
+        modes::make_folder(app.files_dir()).context("cannot make the folder for uploaded files")?;
         Ok(Self { app, stop, thread, thread_ended })
     }
 
@@ -126,6 +128,16 @@ impl Hub {
         tracing::info!("stopped");
         Ok(())
     }
+}
+
+/// What was counted against somebody is forgotten in time, also when nobody comes any more.
+fn tidy_limits(app: &App) {
+    let (app, mut stop) = (app.clone(), app.stop());
+    tokio::spawn(async move {
+        while tokio::time::timeout(TIDY_EVERY, stop.changed()).await.is_err() {
+            app.limits().sweep(Instant::now());
+        }
+    });
 }
 
 /// Hears from now on whether the process is asked to stop, and ends when it is.
@@ -194,15 +206,9 @@ fn jwt_secret(config: &Config, data_dir: &Path) -> anyhow::Result<Vec<u8>> {
         Err(error) => return Err(error).with_context(|| format!("cannot read `{}`", path.display())),
     }
     let secret = random_hex(32).into_bytes();
-    write_private(&path, &secret).with_context(|| format!("cannot write `{}`", path.display()))?;
+    let written = modes::write_file(&path, &secret).and_then(|file| file.sync_all());
+    written.with_context(|| format!("cannot write `{}`", path.display()))?;
     Ok(secret)
-}
-
-fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(content)?;
-    file.sync_all()
 }
 
 /// Where a browser on this machine finds a listener: `0.0.0.0` is everywhere and nowhere.

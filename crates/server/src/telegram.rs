@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use crate::app::App;
 use crate::cli::Fault;
 use crate::config::{self, Config, MessageOverflow, SessionMode};
-use crate::runner;
+use crate::{modes, runner};
 
 mod hub;
 
@@ -34,7 +34,7 @@ pub fn settings(config: &Config, config_file: &Path, engine: Option<&str>) -> an
     let telegram = &config.telegram;
     let default = engine.unwrap_or(&config.engines.default);
     let data_dir = config.data_dir();
-    std::fs::create_dir_all(&data_dir).map_err(|error| {
+    modes::make_folder(&data_dir).map_err(|error| {
         Fault::failed(format!("the data folder `{}` cannot be made: {error}", data_dir.display()))
             .hint("choose another one with --data-dir")
     })?;

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +24,11 @@ const MOST_LOG_BYTES: u64 = 8 << 20;
 const WELL: Duration = Duration::from_secs(60);
 /// What a program gets of our own environment. Nothing else: there may be keys in it.
 const INHERITED: [&str; 9] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "SHELL", "XDG_RUNTIME_DIR"];
+
+/// What programs write and say is their owner's business alone.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
 
 pub fn log_file(data_dir: &Path, agent: &str) -> PathBuf {
     data_dir.join(LOGS).join(format!("{}.log", as_file_name(agent)))
@@ -143,7 +148,7 @@ impl Watched {
         let set = self.spec.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let set = set.chain(self.env.iter().cloned()).map(|(name, value)| (name, Some(value)));
         let folder = self.data_dir.join("agents").join(as_file_name(&self.name));
-        if let Err(error) = std::fs::create_dir_all(&folder) {
+        if let Err(error) = private_folder(&folder) {
             tracing::warn!(agent = self.name, %error, "the folder of a program cannot be made");
         }
         Launch { program: "sh".to_owned(), args, env: removed.chain(set).collect(), folder }
@@ -152,7 +157,7 @@ impl Watched {
     fn open_log(&self) -> std::io::Result<File> {
         let path = log_file(&self.data_dir, &self.name);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            private_folder(folder)?;
         }
         if path.metadata().is_ok_and(|data| data.len() > MOST_LOG_BYTES) {
             std::fs::rename(&path, path.with_extension("log.1"))?;

@@ -1,6 +1,6 @@
 //! The Unix socket for programs: mode 0600, our own user only, a token first, then the protocol line by line.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Opens the socket; one that nobody listens on any more is replaced.
 pub fn listen(path: &Path, shared: Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     if path.exists() {
         if std::os::unix::net::UnixStream::connect(path).is_ok() {

@@ -8,7 +8,6 @@ use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
-use crate::state::State;
 use crate::{Actor, access};
 
 const MAX_NAME_CHARS: usize = 64;
@@ -37,11 +36,6 @@ pub fn add(context: &mut Context<'_>, actor: Actor, workspace: WorkspaceId, name
 pub fn remove(context: &mut Context<'_>, actor: Actor, id: MachineId) -> Outcome {
     let machine = access::machine_to_manage(context.state, actor, id)?.clone();
     Ok(Decision::new(Reply::Done, vec![Event::Removed(machine.into())]))
-}
-
-/// What goes with a person who leaves.
-pub fn ended(state: &State, owner: MemberId) -> impl Iterator<Item = Event> {
-    state.machines_of(owner).map(|machine| Event::Removed(machine.clone().into()))
 }
 
 /// A daemon logs in with a machine's key. Nobody comes online by it: only Lark has a word for daemons.

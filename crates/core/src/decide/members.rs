@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, machines, short_text, telegram, visible_name};
+use super::{Context, Decision, Outcome, credentials, short_text, telegram, visible_name};
 use crate::command::*;
 use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
+use crate::state::State;
 use crate::{Actor, Millis, access};
 
 pub const MIN_PASSWORD_CHARS: usize = 8;
 const MAX_PASSWORD_CHARS: usize = 1024;
 const MAX_NAME_CHARS: usize = 64;
-const PROVISION_TOKEN_LIFE: Millis = 24 * 60 * 60 * 1000;
+pub(super) const PROVISION_TOKEN_LIFE: Millis = 24 * 60 * 60 * 1000;
 
 /// The rule for passwords; checked before hashing, since a hash no longer shows it.
 pub fn check_password(password: &str) -> Result<(), Refusal> {
@@ -24,19 +25,25 @@ pub fn check_password(password: &str) -> Result<(), Refusal> {
     }
 }
 
-pub fn register(context: &mut Context<'_>, register: Register) -> Outcome {
-    let allowed = match register.policy {
+/// Whether somebody may make an account with a workspace of its own; asked before hashing, too.
+pub fn may_register(state: &State, policy: Registration, standing: Standing) -> Result<(), Refusal> {
+    let allowed = match policy {
         Registration::Open => true,
-        Registration::First => context.state.is_empty(),
+        Registration::First => state.is_empty(),
         Registration::Closed => false,
     };
     if !allowed {
         return Err(refusal::REGISTRATION_CLOSED);
     }
     // Whoever comes first owns the hub, so on an open network the first must show that the start was seen.
-    if context.state.is_empty() && register.standing == Standing::Unproven {
+    if state.is_empty() && standing == Standing::Unproven {
         return Err(refusal::SETUP_CODE_NEEDED);
     }
+    Ok(())
+}
+
+pub fn register(context: &mut Context<'_>, register: Register) -> Outcome {
+    may_register(context.state, register.policy, register.standing)?;
     let name = member_name(&register.name)?;
     let email = free_email(context, &register.email, None)?;
     let workspace_name = match register.workspace_name {
@@ -143,8 +150,8 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
     events.extend(context.state.webhooks_in(id).map(|webhook| Event::Removed(webhook.clone().into())));
     events.extend(context.state.invites_in(id).map(|invite| Event::Removed(invite.clone().into())));
     for member in context.state.members_of(id) {
-        events.extend(telegram::ended(context.state, member.id));
-        events.extend(machines::ended(context.state, member.id));
+        events.extend(credentials::all_ended(context.state, member));
+        events.extend(telegram::codes_ended(context.state, member.id));
         events.push(Event::Saved(gone(member, context.now).into()));
     }
     events.push(Event::Removed(workspace.into()));
@@ -170,7 +177,12 @@ pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
         email,
         role_card: add.role_card,
         runtime: add.runtime,
-        secrets: Secrets { password_hash: add.password_hash, key_hash: add.key_hash, valid_after: 0 },
+        secrets: Secrets {
+            password_hash: add.password_hash,
+            key_hash: add.key_hash,
+            key_made_at: context.now,
+            ..Secrets::default()
+        },
         ..new_member(context, add.workspace, add.kind, name, Some(by))
     };
     Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
@@ -229,8 +241,8 @@ pub fn remove(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome 
     }
     let mut events: Vec<_> =
         context.state.channels_of(id).filter_map(|room| room.members.get(&id)).cloned().map(Event::Left).collect();
-    events.extend(telegram::ended(context.state, id));
-    events.extend(machines::ended(context.state, id));
+    events.extend(credentials::all_ended(context.state, target));
+    events.extend(telegram::codes_ended(context.state, id));
     events.push(Event::Saved(gone(target, context.now).into()));
     Ok(Decision::new(Reply::Done, events))
 }
@@ -241,7 +253,7 @@ pub(super) fn gone(member: &Member, now: Millis) -> Member {
         removed: true,
         email: None,
         role_card: None,
-        secrets: Secrets { valid_after: now, ..Secrets::default() },
+        secrets: Secrets { password_hash: None, key_hash: None, ..member.secrets.ended(now) },
         ..member.clone()
     }
 }
@@ -256,33 +268,17 @@ pub fn replace_key(context: &mut Context<'_>, actor: Actor, id: MemberId, key_ha
     if target.id != by.id && !answers_for && !may_manage {
         return Err(if target.is_agent() { refusal::ADMINS_ONLY } else { refusal::KEY_OF_A_PERSON });
     }
-    let secrets = Secrets { key_hash: Some(key_hash), ..target.secrets.clone() };
+    let new_key = |secrets| Secrets { key_hash: Some(key_hash), key_made_at: context.now, ..secrets };
+    // An agent is its key: whoever replaces it wants nobody else to be the agent, by whatever they have.
+    let (secrets, mut events) = if target.is_agent() {
+        let secrets = Secrets { password_hash: None, ..target.secrets.ended(context.now) };
+        (new_key(secrets), credentials::all_ended(context.state, target))
+    } else {
+        (new_key(target.secrets.clone()), Vec::new())
+    };
     let member = Member { secrets, ..(**target).clone() };
-    Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
-}
-
-pub fn change_password(context: &mut Context<'_>, actor: Actor, password_hash: String) -> Outcome {
-    let member = access::member(context.state, actor)?;
-    let secrets = Secrets { password_hash: Some(password_hash), valid_after: context.now, ..member.secrets.clone() };
-    let member = Member { secrets, ..(**member).clone() };
-    // Like every login: whoever changes a password may do so because somebody else knew it.
-    let mut events: Vec<_> = telegram::ended(context.state, member.id).collect();
-    events.push(Event::Saved(member.into()));
-    Ok(Decision::new(Reply::Done, events))
-}
-
-pub fn sign_out(context: &mut Context<'_>, actor: Actor, jti: String, expires_at: Millis) -> Outcome {
-    let member = access::member(context.state, actor)?;
-    let (workspace, made_by) = (member.workspace, member.id);
-    if context.state.is_revoked(&jti) {
-        return Ok(Decision::nothing(Reply::Done));
-    }
-    let token =
-        Token { id: TokenId(context.new_id()), workspace, made_by, purpose: TokenPurpose::Revoked(jti), expires_at };
-    // Old entries go when new ones come, so the list stays as long as the tokens live.
-    let expired = context.state.expired_tokens(context.now).into_iter().map(|token| Event::Removed(token.into()));
-    let events = std::iter::once(Event::Saved(token.into())).chain(expired).collect();
-    Ok(Decision::new(Reply::Done, events))
+    events.push(Event::Saved(member.clone().into()));
+    Ok(Decision::new(Reply::Member(Arc::new(member)), events))
 }
 
 pub fn issue_provision_token(
@@ -309,7 +305,7 @@ pub fn register_agent(context: &mut Context<'_>, register: RegisterAgent) -> Out
     let member = Member {
         role_card: Some(register.role_card),
         runtime: Some(register.runtime),
-        secrets: Secrets { key_hash: Some(register.key_hash), ..Secrets::default() },
+        secrets: Secrets { key_hash: Some(register.key_hash), key_made_at: context.now, ..Secrets::default() },
         ..new_member(context, register.workspace, MemberKind::Agent, name, Some(made_by))
     };
     Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))

@@ -9,6 +9,7 @@ mod attention;
 pub mod brake;
 mod calls;
 mod channels;
+mod credentials;
 pub mod deliveries;
 mod drafts;
 mod files;
@@ -32,10 +33,11 @@ mod tests;
 mod windows;
 
 pub use attention::whom_it_wakes;
+pub use credentials::{Credential, CredentialKind, credentials_of, is_unseen};
 pub use drafts::MAX_DRAFT_DELTA;
 pub use files::DRIVE;
 pub use invites::INVITE_LIFE;
-pub use members::{MIN_PASSWORD_CHARS, check_password};
+pub use members::{MIN_PASSWORD_CHARS, check_password, may_register};
 pub use messages::MAX_CONTENT_CHARS;
 pub use runs::MAX_DIFF_BYTES;
 pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
@@ -117,8 +119,13 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::UpdateMember(update) => members::update(context, actor, update),
         Command::RemoveMember { member } => members::remove(context, actor, member),
         Command::ReplaceKey { member, key_hash } => members::replace_key(context, actor, member, key_hash),
-        Command::ChangePassword { password_hash } => members::change_password(context, actor, password_hash),
-        Command::SignOut { jti, expires_at } => members::sign_out(context, actor, jti, expires_at),
+        Command::ChangePassword { password_hash, keep } => {
+            credentials::change_password(context, actor, password_hash, &keep)
+        }
+        Command::SignIn(sign_in) => credentials::sign_in(context, actor, sign_in),
+        Command::SeeSession { session, address } => credentials::see_session(context, actor, &session, address),
+        Command::EndCredential { id } => credentials::end(context, actor, &id),
+        Command::SignOut { jti, expires_at } => credentials::sign_out(context, actor, jti, expires_at),
         Command::IssueProvisionToken { workspace, hash } => {
             members::issue_provision_token(context, actor, workspace, hash)
         }

@@ -61,8 +61,13 @@ pub fn unlink(context: &mut Context<'_>, actor: Actor) -> Outcome {
 }
 
 /// No account speaks for this member any more, and no code is good for that.
-pub fn ended(state: &State, member: MemberId) -> impl Iterator<Item = Event> {
+fn ended(state: &State, member: MemberId) -> impl Iterator<Item = Event> {
     state.telegram_links_of(member).map(removed)
+}
+
+/// No code is good for linking this member with an account.
+pub fn codes_ended(state: &State, member: MemberId) -> impl Iterator<Item = Event> {
+    state.telegram_links_of(member).filter(|link| link.account.is_none()).map(removed)
 }
 
 fn removed(link: &TelegramLink) -> Event {

@@ -7,6 +7,7 @@ mod brake;
 mod calls;
 mod catalogue;
 mod channels;
+mod credentials;
 mod daemons;
 mod deliveries;
 mod direct;

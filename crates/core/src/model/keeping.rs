@@ -148,4 +148,30 @@ pub enum TokenPurpose {
     Revoked(String),
     /// Lets agents register themselves (`lpt_…`).
     Provision(KeyHash),
+    /// A session that its holder can look at and end.
+    Session(SignedIn),
+}
+
+/// Where and when somebody signed in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedIn {
+    /// What all tokens of the session have in common: the `jti` of the first one.
+    pub session: String,
+    /// The generation of secrets under which it counts; see [`super::Secrets`].
+    pub generation: u64,
+    pub created_at: Millis,
+    /// To some minutes.
+    pub last_seen_at: Millis,
+    pub address: String,
+    /// What the client calls itself.
+    pub device: String,
+}
+
+impl Token {
+    pub fn signed_in(&self) -> Option<&SignedIn> {
+        match &self.purpose {
+            TokenPurpose::Session(signed_in) => Some(signed_in),
+            TokenPurpose::Revoked(_) | TokenPurpose::Provision(_) => None,
+        }
+    }
 }

@@ -146,6 +146,21 @@ pub struct Secrets {
     /// Tokens issued before this moment no longer count (a changed password, a removed member).
     #[serde(default)]
     pub valid_after: Millis,
+    /// Counts how often everything before was ended. What was proven under another number no longer counts, whatever
+    /// the clock said then.
+    #[serde(default)]
+    pub generation: u64,
+    /// When the key was made; 0 where that was not noted.
+    #[serde(default)]
+    pub key_made_at: Millis,
+}
+
+impl Secrets {
+    /// The same without what was proven so far: the next generation.
+    #[must_use]
+    pub fn ended(&self, now: Millis) -> Self {
+        Self { valid_after: now, generation: self.generation + 1, ..self.clone() }
+    }
 }
 
 /// SHA-256 of an API key or token. The keys have 256 random bits, so a plain hash is enough.

@@ -124,6 +124,9 @@ impl State {
                 if let TokenPurpose::Revoked(jti) = &token.purpose {
                     self.revoked.insert(jti.clone(), token.expires_at);
                 }
+                if let Some(signed_in) = token.signed_in() {
+                    self.sessions.insert((token.made_by, signed_in.session.clone()), token.id);
+                }
                 self.tokens.insert(token.id, token.clone());
             }
             Record::Invite(invite) => {
@@ -189,6 +192,9 @@ impl State {
                 self.tokens.remove(&token.id);
                 if let TokenPurpose::Revoked(jti) = &token.purpose {
                     self.revoked.remove(jti);
+                }
+                if let Some(signed_in) = token.signed_in() {
+                    self.sessions.remove(&(token.made_by, signed_in.session.clone()));
                 }
             }
             Record::Run(run) => self.runs.remove(run.id),
@@ -383,7 +389,7 @@ impl State {
             names,
             emails,
             keys,
-            tokens,
+            (tokens, self.sessions.clone()),
             revoked,
             self.invites.clone(),
             self.telegram_links.clone(),

@@ -35,6 +35,8 @@ pub struct State {
     directs: HashMap<Vec<MemberId>, BTreeSet<ChannelId>>,
     webhooks: HashMap<WebhookId, Webhook>,
     tokens: HashMap<TokenId, Token>,
+    /// The sessions of each member, by the name that their tokens carry.
+    sessions: BTreeMap<(MemberId, String), TokenId>,
     invites: BTreeMap<InviteId, Invite>,
     telegram_links: BTreeMap<TelegramLinkId, TelegramLink>,
     machines: BTreeMap<MachineId, Machine>,
@@ -211,13 +213,30 @@ impl State {
         self.webhooks.values().filter(move |webhook| webhook.workspace == workspace)
     }
 
-    /// An invitation for agents whose time is not over; whether it still counts says [`crate::access::open_provision`].
-    pub fn provision_token(&self, workspace: WorkspaceId, hash: &KeyHash, now: Millis) -> Option<&Token> {
-        self.tokens.values().find(|token| {
-            token.workspace == workspace
-                && token.expires_at > now
-                && matches!(&token.purpose, TokenPurpose::Provision(known) if known == hash)
-        })
+    /// A token for agents that add themselves; whether it still counts is not said here.
+    pub fn provision_token(&self, workspace: WorkspaceId, hash: &KeyHash) -> Option<&Token> {
+        let fits = |token: &&Token| matches!(&token.purpose, TokenPurpose::Provision(known) if known == hash);
+        self.tokens.values().filter(fits).find(|token| token.workspace == workspace)
+    }
+
+    pub fn provision_tokens_of(&self, member: MemberId) -> impl Iterator<Item = &Token> {
+        let fits = move |token: &&Token| token.made_by == member && matches!(token.purpose, TokenPurpose::Provision(_));
+        self.tokens.values().filter(fits)
+    }
+
+    pub fn token(&self, id: TokenId) -> Option<&Token> {
+        self.tokens.get(&id)
+    }
+
+    /// A session of a member by its name.
+    pub fn session(&self, member: MemberId, name: &str) -> Option<(&Token, &SignedIn)> {
+        let token = self.tokens.get(self.sessions.get(&(member, name.to_owned()))?)?;
+        Some((token, token.signed_in()?))
+    }
+
+    pub fn sessions_of(&self, member: MemberId) -> impl Iterator<Item = (&Token, &SignedIn)> {
+        let own = self.sessions.range((member, String::new())..).take_while(move |((of, _), _)| *of == member);
+        own.filter_map(|(_, id)| self.tokens.get(id)).filter_map(|token| Some((token, token.signed_in()?)))
     }
 
     pub fn invite(&self, id: InviteId) -> Option<&Invite> {

@@ -21,7 +21,7 @@ pub const ROLLS: usize = 12;
 /// How many kinds of commands there are; see [`number`].
 pub const KINDS: u16 = RUNS + RUN_KINDS;
 /// Those about runs are the last ones.
-const RUNS: u16 = 98;
+const RUNS: u16 = 101;
 
 /// A few numbers and what they are worth.
 pub struct Dice {
@@ -90,6 +90,18 @@ impl Pool {
             }
             94 => Command::UnlinkTelegram,
             kind @ 95..98 => self.machine(kind, dice),
+            98 => {
+                let session = Millis::from(dice.roll(6));
+                Command::SignIn(SignIn {
+                    session: format!("session-{session}"),
+                    generation: u64::from(dice.roll(2)),
+                    address: "127.0.0.1".to_owned(),
+                    device: self.text(dice),
+                    expires_at: START_OF_SESSIONS + session * HOUR,
+                })
+            }
+            99 => Command::SeeSession { session: format!("session-{}", dice.roll(6)), address: "127.0.0.1".to_owned() },
+            100 => Command::EndCredential { id: TokenId(self.fresh).to_string() },
             _ => self.send(dice),
         }
     }
@@ -167,7 +179,7 @@ impl Pool {
             }),
             5 => Command::RemoveMember { member },
             6 => Command::ReplaceKey { member, key_hash },
-            7 => Command::ChangePassword { password_hash: self.text(dice) },
+            7 => Command::ChangePassword { password_hash: self.text(dice), keep: Vec::new() },
             8 => {
                 // A session is named once and ends when it ends, so the time belongs to the name.
                 let session = Millis::from(dice.roll(6));
@@ -640,5 +652,8 @@ pub fn number(command: &Command) -> u16 {
         Command::AddMachine { .. } => 95,
         Command::RemoveMachine { .. } => 96,
         Command::ConnectCarried { .. } => 97,
+        Command::SignIn(_) => 98,
+        Command::SeeSession { .. } => 99,
+        Command::EndCredential { .. } => 100,
     }
 }

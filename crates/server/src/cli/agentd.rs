@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Fault, Settings, carrier, data_dir_override, output};
-use crate::{agentd, log, runner, serve};
+use crate::{agentd, log, modes, runner, serve};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
@@ -85,9 +85,10 @@ pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
 
 fn foreground(settings: &Settings, data_dir: Option<PathBuf>) -> anyhow::Result<ExitCode> {
     let loaded = settings.load_with(data_dir_override(data_dir.clone()).into_iter().collect())?;
+    output::exposed(&modes::tend_all(&loaded));
     let config = loaded.config;
     let folder = config.data_dir();
-    std::fs::create_dir_all(&folder).map_err(|error| {
+    modes::make_folder(&folder).map_err(|error| {
         Fault::failed(format!("the data folder `{}` cannot be made: {error}", folder.display()))
             .hint("choose another one with --data-dir")
     })?;
@@ -143,7 +144,7 @@ async fn follow(
     let Ok(mut hang_up) = signal(SignalKind::hangup()) else { return };
     loop {
         let now = serde_json::to_string(&*status.borrow_and_update()).unwrap_or_default();
-        let _ = std::fs::write(folder.join(STATUS_FILE), now);
+        let _ = modes::write_file(&folder.join(STATUS_FILE), now.as_bytes());
         tokio::select! {
             changed = status.changed() => if changed.is_err() { return },
             _ = hang_up.recv() => match reload() {
@@ -204,7 +205,7 @@ fn start(settings: &Settings, folder: &Path) -> anyhow::Result<ExitCode> {
     }
     let path = folder.join(LOG);
     if let Some(logs) = path.parent() {
-        std::fs::create_dir_all(logs)?;
+        modes::make_folder(logs)?;
     }
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
     let mut command = std::process::Command::new(std::env::current_exe()?);

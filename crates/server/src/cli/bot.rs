@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use super::{Fault, Settings, data_dir_override, output};
 use crate::config::Config;
-use crate::{log, serve};
+use crate::{log, modes, serve};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -90,7 +90,7 @@ fn bot_settings(config: &Config) -> anyhow::Result<folkmoot_bot::Settings> {
     }
     let database = bot.database_path(config.data_dir());
     if let Some(folder) = database.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        modes::make_folder(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     Ok(folkmoot_bot::Settings {
         protocol: bot.protocol,

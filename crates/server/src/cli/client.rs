@@ -73,6 +73,8 @@ impl Session {
 pub struct Hub {
     base: Url,
     token: Option<Secret>,
+    /// Shown at a log-in.
+    device: Option<Secret>,
     http: reqwest::Client,
 }
 
@@ -89,7 +91,12 @@ impl Hub {
             // A proxy cannot reach the loopback of this machine.
             builder = builder.no_proxy();
         }
-        Ok(Self { base, token, http: builder.build()? })
+        Ok(Self { base, token, device: None, http: builder.build()? })
+    }
+
+    /// The same, showing what an earlier log-in gave this device.
+    pub fn with_device(self, device: Option<Secret>) -> Self {
+        Self { device, ..self }
     }
 
     async fn find(settings: &Settings, args: &HubArgs, profile: Option<&Profile>) -> anyhow::Result<Self> {
@@ -183,7 +190,10 @@ impl Hub {
     }
 
     fn request(&self, method: Method, url: Url) -> reqwest::RequestBuilder {
-        let request = self.http.request(method, url).timeout(Duration::from_secs(60));
+        let mut request = self.http.request(method, url).timeout(Duration::from_secs(60));
+        if let Some(device) = &self.device {
+            request = request.header("X-Moot-Device", device.expose());
+        }
         match &self.token {
             Some(token) => request.bearer_auth(token.expose()),
             None => request,

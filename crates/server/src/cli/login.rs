@@ -50,24 +50,25 @@ pub struct Args {
 pub async fn run(settings: &Settings, args: Args) -> anyhow::Result<()> {
     let path = profile::path()?;
     // A damaged profile must not stop the command that mends it.
-    let known = profile::read(&path).ok().flatten().map(|profile| profile.server);
-    let server = match args.server.clone().or(known) {
+    let known = profile::read(&path).ok().flatten();
+    let server = match args.server.clone().or_else(|| known.as_ref().map(|profile| profile.server.clone())) {
         Some(server) => server,
         None => settings.load()?.config.server.public_url,
     };
     let server = parse_server(&server)?.as_str().trim_end_matches('/').to_owned();
-    let token = match &args.token {
-        Some(token) => Secret::new(token.trim()),
-        None => log_in(&Hub::new(&server, None)?, &args).await?,
+    let device = known.filter(|profile| profile.server == server).and_then(|profile| profile.device);
+    let (token, device) = match &args.token {
+        Some(token) => (Secret::new(token.trim()), device),
+        None => log_in(&Hub::new(&server, None)?.with_device(device), &args).await?,
     };
     let session = Session::of(Hub::new(&server, Some(token.clone()))?).await?;
-    let profile =
-        Profile { server, token, name: session.name, member_id: session.member_id, workspace_id: session.workspace_id };
+    let Session { name, member_id, workspace_id, .. } = session;
+    let profile = Profile { server, token, name, member_id, workspace_id, device };
     profile::write(&path, &profile)?;
     say_who(&profile, args.json)
 }
 
-async fn log_in(hub: &Hub, args: &Args) -> anyhow::Result<Secret> {
+async fn log_in(hub: &Hub, args: &Args) -> anyhow::Result<(Secret, Option<Secret>)> {
     let who = match &args.email {
         Some(email) => email.clone(),
         None if prompt::is_possible() => prompt::text("Email", None)?,
@@ -83,7 +84,8 @@ async fn log_in(hub: &Hub, args: &Args) -> anyhow::Result<Secret> {
         let body = json!({field: who, "password": password.expose()});
         hub.post("/v1/auth/login", &body).await?
     };
-    token_of(hub, &answer)
+    let device = Some(Secret::new(text(&answer, "device"))).filter(|device| !device.is_empty());
+    Ok((token_of(hub, &answer)?, device))
 }
 
 fn token_of(hub: &Hub, answer: &Value) -> anyhow::Result<Secret> {

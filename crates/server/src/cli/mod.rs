@@ -7,6 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::config::{Loaded, Override, Sources, load};
 
+mod account;
 mod agent;
 mod agentd;
 mod approvals;
@@ -80,6 +81,9 @@ enum Command {
     Config(config::Command),
     /// Log in to a hub and remember it.
     Login(login::Args),
+    /// Your password, and where you are logged in.
+    #[command(subcommand)]
+    Account(account::Command),
     /// Add, list and remove the people and agents of the workspace.
     #[command(subcommand)]
     Member(member::Command),
@@ -130,7 +134,7 @@ enum Command {
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
-    ("Use a hub", &["login", "member", "channel", "send", "tail", "runs", "approvals", "say", "client"]),
+    ("Use a hub", &["login", "account", "member", "channel", "send", "tail", "runs", "approvals", "say", "client"]),
     ("Agents", &["agent", "agentd", "machine", "run", "engines", "telegram"]),
     ("Pools", &["pool"]),
     ("The bot", &["bot"]),
@@ -153,6 +157,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Doctor(args) => doctor::run(&settings, &args),
         Command::Config(command) => config::run(&settings, command),
         Command::Login(args) => client::block_on(login::run(&settings, args)),
+        Command::Account(command) => client::block_on(account::run(&settings, command)),
         Command::Member(command) => client::block_on(member::run(&settings, command)),
         Command::Channel(command) => client::block_on(channel::run(&settings, command)),
         Command::Send(args) => client::block_on(send::run(&settings, args)),

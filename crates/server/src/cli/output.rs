@@ -8,6 +8,8 @@ use std::io::{IsTerminal, Write};
 use folkmoot_action::visible;
 use serde_json::Value;
 
+use crate::modes::{Exposed, Outcome};
+
 /// All that we ever ask of a terminal.
 const CODES: [&str; 7] = ["1;31", "32", "33", "36", "2", "1", "0"];
 
@@ -73,6 +75,15 @@ impl Paint {
 
     fn paint(self, code: &str, text: &str) -> String {
         if self.on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// Says on standard error what others could read, one line each.
+pub fn exposed(found: &[Exposed]) {
+    for one in found {
+        let hint =
+            if matches!(one.outcome, Outcome::Mended { .. }) { String::new() } else { format!("; {}", one.remedy()) };
+        note(&format!("warning: {}{hint}", one.sentence()));
     }
 }
 

@@ -1,13 +1,14 @@
 //! The profile: which hub `moot login` logged in to, and the token for it.
 
 use std::io::Write;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Fault;
 use crate::config::{Environment, Secret, paths};
+use crate::modes;
 
 /// What is kept between two commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +18,9 @@ pub struct Profile {
     pub name: String,
     pub member_id: String,
     pub workspace_id: String,
+    /// What the last log-in gave this device, so that the next one is told from those who guess.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Secret>,
 }
 
 /// `profile.json` in the configuration folder.
@@ -53,18 +57,13 @@ pub fn write(path: &Path, profile: &Profile) -> anyhow::Result<()> {
 /// Replaces a file, which nobody but its owner can read at any moment.
 pub fn write_for_owner(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    modes::make_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let draft = folder.join(format!(".{name}.{}", std::process::id()));
     let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     std::fs::rename(&draft, path)
-}
-
-/// Whether others on this machine can read the token.
-pub fn is_exposed(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
 #[cfg(test)]
@@ -78,6 +77,7 @@ mod tests {
             name: "ann".into(),
             member_id: "mem_1".into(),
             workspace_id: "ws_1".into(),
+            device: None,
         }
     }
 
@@ -88,9 +88,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), None);
         write(&path, &profile()).unwrap();
         assert_eq!(read(&path).unwrap(), Some(profile()));
-        assert!(!is_exposed(&path));
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
-        assert!(is_exposed(&path));
+        assert_eq!(modes::tend(&path), None, "nobody else can read it");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::{Fault, Settings, data_dir_override, output};
 use crate::config::{Config, Override};
+use crate::modes;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -34,6 +35,7 @@ pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
         output::note(&format!("note: {note}"));
     }
     refuse_what_is_not_built(&loaded.config)?;
+    output::exposed(&modes::tend_all(&loaded));
     raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(crate::serve::run(loaded.config, &loaded.file))?;

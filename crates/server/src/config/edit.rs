@@ -124,7 +124,7 @@ fn refuse_new_problems(sources: &Sources, file: &Path, before: &str, after: &str
 fn write(file: &Path, text: &str) -> std::io::Result<()> {
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    crate::modes::make_folder(folder)?;
     let mode = std::fs::metadata(&target).map_or(0o600, |metadata| metadata.permissions().mode() & 0o777);
     let draft = folder.join(format!(".config.toml.{}", std::process::id()));
     let mut output = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&draft)?;

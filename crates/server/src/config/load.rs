@@ -1,6 +1,6 @@
 //! Layers defaults, file, environment and flags into one [`Config`], and refuses what it does not know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 use super::file::File;
 use super::keys::{self, Kind};
-use super::values::{fits, parse_text, wrong_type};
+use super::values::{fits, leaves, parse_text, wrong_type};
 use super::variables::{self, Unknown};
 use super::{Config, ConfigError, Environment, Problem, paths, validate};
 
@@ -75,6 +75,20 @@ pub struct Loaded {
 impl Loaded {
     pub fn origin(&self, path: &str) -> Origin {
         self.origins.get(path).cloned().unwrap_or(Origin::Default)
+    }
+
+    /// The files that secrets were read from: the configuration itself, and those that `_FILE` variables name.
+    pub fn files_with_secrets(&self) -> BTreeSet<PathBuf> {
+        let is_secret = |path: &str| keys::find(path).is_some_and(|known| known.secret);
+        let is_filled = |value: &toml::Value| value.as_str().is_none_or(|text| !text.is_empty());
+        let leaves = leaves(&self.table);
+        let secrets = leaves.iter().filter(|(path, value)| is_secret(path) && is_filled(value));
+        let file_of = |origin| match origin {
+            Origin::File(_) => Some(self.file.clone()),
+            Origin::Environment(name) if name.ends_with("_FILE") => std::env::var_os(name).map(PathBuf::from),
+            Origin::Environment(_) | Origin::Default | Origin::Flag(_) => None,
+        };
+        secrets.filter_map(|(path, _)| file_of(self.origin(path))).collect()
     }
 }
 

@@ -15,6 +15,8 @@ use crate::rest::ApiError;
 const PURPOSE: &str = "listen";
 /// How long a key opens.
 const KEY_LIFE_S: i64 = 12 * 60 * 60;
+/// No key of ours is longer.
+const MAX_KEY_BYTES: usize = 512;
 
 /// Where to listen, and until when.
 pub struct Link {
@@ -35,7 +37,8 @@ pub fn for_channel(app: &App, linked: &PoolLink) -> Link {
 }
 
 fn link(app: &App, place: &Place, channel: ChannelId, member: MemberId) -> Link {
-    let claim = Claim { channel, member, expires_s: app.now() / 1000 + KEY_LIFE_S };
+    let generation = app.with_state(|state| state.member(member).map_or(0, |member| member.secrets.generation));
+    let claim = Claim { channel, member, expires_s: app.now() / 1000 + KEY_LIFE_S, generation };
     let signature = app.auth().sign(PURPOSE, &claim.about(place));
     let key = format!("{}.{signature}", claim.text());
     let base = app.config().server.public_url.trim_end_matches('/');
@@ -50,15 +53,14 @@ pub fn check(app: &App, place: &Place, key: &str) -> Result<(), ApiError> {
         let sentence = "this link to listen is not valid (expired, or for another channel)";
         ApiError::new(StatusCode::UNAUTHORIZED, Code::InvalidToken, sentence)
     };
-    let (claim, signature) = Claim::read(key).ok_or_else(refused)?;
+    let (claim, signature) =
+        Some(key).filter(|key| key.len() <= MAX_KEY_BYTES).and_then(Claim::read).ok_or_else(refused)?;
     if !app.auth().is_signed(PURPOSE, &claim.about(place), signature) || claim.expires_s * 1000 <= app.now() {
         return Err(refused());
     }
     let holds = app.with_state(|state| {
         let actor = Actor::new(claim.member, Door::Rest);
-        // Whole seconds: a key of the same second as a change of the password still counts.
-        let since = (claim.expires_s - KEY_LIFE_S) * 1000 + 999;
-        let may = claim.member.is_none() || access::still_hears(state, actor, since, claim.channel);
+        let may = claim.member.is_none() || access::still_hears(state, actor, claim.generation, claim.channel);
         may && access::is_heard_in(state, claim.channel, &place.guild, &place.voice_channel)
     });
     if holds { Ok(()) } else { Err(refused()) }
@@ -72,13 +74,17 @@ struct Claim {
     /// Whose key it is; nobody's when it was posted in the channel, for everybody there.
     member: MemberId,
     expires_s: i64,
+    /// Of its holder's secrets: a changed password ends it like a login.
+    generation: u64,
 }
 
 impl Claim {
     /// Short, because people see it in chats.
     fn text(&self) -> String {
-        let member = if self.member.is_none() { String::new() } else { self.member.to_string() };
-        format!("{}.{member}.{}", self.channel, self.expires_s)
+        match self.member.is_none() {
+            true => format!("{}..{}", self.channel, self.expires_s),
+            false => format!("{}.{}.{}.{}", self.channel, self.member, self.expires_s, self.generation),
+        }
     }
 
     /// Reads a key: the claim and the signature over it.
@@ -88,7 +94,9 @@ impl Claim {
         let channel = ChannelId::parse(parts.next()?);
         let member =
             parts.next().map(|member| if member.is_empty() { MemberId::NONE } else { MemberId::parse(member) })?;
-        let claim = Self { channel, member, expires_s: parts.next()?.parse().ok()? };
+        let expires_s = parts.next()?.parse().ok()?;
+        let generation = if member.is_none() { 0 } else { parts.next()?.parse().ok()? };
+        let claim = Self { channel, member, expires_s, generation };
         // Any other spelling of the same claim is not a key of ours.
         (claim.text() == text).then_some((claim, signature))
     }
@@ -115,8 +123,8 @@ mod tests {
 
     #[test]
     fn a_key_is_read_as_it_was_written() {
-        for member in [MemberId::NONE, MemberId(7)] {
-            let claim = Claim { channel: ChannelId(5), member, expires_s: 1_700_000_000 };
+        for (member, generation) in [(MemberId::NONE, 0), (MemberId(7), 3)] {
+            let claim = Claim { channel: ChannelId(5), member, expires_s: 1_700_000_000, generation };
             assert_eq!(Claim::read(&format!("{}.signature", claim.text())), Some((claim, "signature")));
         }
     }
@@ -129,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_is_signed_tells_guild_and_channel_apart() {
-        let claim = Claim { channel: ChannelId(5), member: MemberId::NONE, expires_s: 1 };
+        let claim = Claim { channel: ChannelId(5), member: MemberId::NONE, expires_s: 1, generation: 0 };
         let place = |guild: &str, voice: &str| Place {
             guild: guild.to_owned(),
             voice_channel: voice.to_owned(),

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -182,9 +182,9 @@ impl Track {
 
 /// A file that is gone with its last user.
 fn nameless(folder: &Path) -> io::Result<File> {
-    std::fs::create_dir_all(folder)?;
+    crate::modes::make_folder(folder)?;
     let path = folder.join(format!("{}.part", uuid::Uuid::new_v4()));
-    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     std::fs::remove_file(&path)?;
     Ok(file)
 }

@@ -88,7 +88,7 @@ pub async fn backup(caller: Caller) -> Answer {
         let folder = caller.app.data_dir().join("backups");
         let created_at = caller.app.now();
         let file = format!("folkmoot-{created_at}.backup");
-        let made = tokio::fs::create_dir_all(&folder).await;
+        let made = crate::modes::make_folder(&folder);
         made.map_err(|error| Refusal::unavailable(format!("the folder for backups cannot be made: {error}")))?;
         let target = folder.join(&file);
         caller.app.backup_to(target.clone()).await?;

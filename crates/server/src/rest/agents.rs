@@ -5,7 +5,7 @@ use folkmoot_core::command::{Command, RegisterAgent, Reply};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::{CLOSED, Filter, OPEN};
-use folkmoot_core::{Actor, Millis, access};
+use folkmoot_core::{Actor, Millis, access, refusal};
 use folkmoot_doors::lark::objects::MemoryObject;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -17,6 +17,7 @@ use super::reply::{self, Answer, Done};
 use super::{look, unexpected};
 use crate::app::App;
 use crate::auth::Auth;
+use crate::login;
 
 /// An agent that adds itself, or that an admin adds.
 #[derive(Deserialize, ToSchema)]
@@ -86,6 +87,9 @@ pub async fn register(
 pub async fn with_invitation(app: &App, workspace: WorkspaceId, body: &NewAgentBody) -> Answer {
     let token = body.provision_token.as_deref().filter(|token| !token.is_empty());
     let token = token.ok_or_else(|| ApiError::bad_request("provision_token is required"))?;
+    if token.len() > login::MAX_LOGIN_BYTES {
+        return Err(refusal::INVALID_CREDENTIALS.into());
+    }
     let (api_key, key_hash) = Auth::new_key("lr");
     let (role_card, runtime) = body.card_and_runtime();
     let command = Command::RegisterAgent(RegisterAgent {

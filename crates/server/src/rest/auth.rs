@@ -1,17 +1,19 @@
 //! Accounts: registering, joining by invitation, logging in and out.
 
+use std::time::Instant;
+
 use axum::extract::State as AppState;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use folkmoot_core::command::{Command, Join, Register, Registration, Reply, Standing};
-use folkmoot_core::decide::check_password;
+use folkmoot_core::decide::{check_password, may_register};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::{Actor, Code, State, access, refusal};
+use folkmoot_core::{Actor, State, access, refusal};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::error::ApiError;
-use super::extract::{Address, Body, Caller};
+use super::extract::{Address, Caller, DEVICE_COOKIE, ShortBody, Visit};
 use super::invites;
 use super::reply::{self, Answer, Done};
 use crate::app::App;
@@ -41,6 +43,9 @@ pub struct Session<'a> {
     workspace_id: WorkspaceId,
     name: &'a str,
     workspace: Option<WorkspaceRef<'a>>,
+    /// What this device shows at its next log-in, as `X-Moot-Device` (the page has it as a cookie): it is then told from
+    /// those who guess, and let through where they are not. It proves nothing else.
+    device: String,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -51,16 +56,42 @@ pub struct WorkspaceRef<'a> {
     slug: &'a str,
 }
 
-impl<'a> Session<'a> {
-    fn new(app: &App, member: &'a Member, workspace: Option<&'a Workspace>) -> Self {
-        Self {
-            token: app.auth().issue_token(member, app.now()),
-            member_id: member.id,
-            workspace_id: member.workspace,
-            name: &member.name,
-            workspace: workspace.map(|it| WorkspaceRef { id: it.id, name: &it.name, slug: &it.slug }),
-        }
-    }
+/// A session begins, or goes on under its name: the answer with its token, and the cookie by which the device is known again.
+async fn session(
+    app: &App,
+    member: &Member,
+    workspace: Option<&Workspace>,
+    visit: Visit,
+    going_on: Option<String>,
+    status: StatusCode,
+) -> Answer {
+    let known = visit.device.filter(|device| app.auth().device_of(device, member).is_some());
+    let device = known.unwrap_or_else(|| app.auth().new_device(member));
+    let issued = login::begin_session(app, member, going_on, visit.address, visit.client).await?;
+    let workspace = workspace.map(|it| WorkspaceRef { id: it.id, name: &it.name, slug: &it.slug });
+    let cookie = device_cookie(app, &device);
+    let (member_id, workspace_id, name) = (member.id, member.workspace, &*member.name);
+    let session = Session { token: issued.token, member_id, workspace_id, name, workspace, device };
+    let mut response = reply::json(status, &session);
+    response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    Ok(response)
+}
+
+/// For the log-in of the page alone: no script reads it, and no other site sends it.
+pub fn device_cookie(app: &App, device: &str) -> Option<HeaderValue> {
+    let url = reqwest::Url::parse(&app.config().server.public_url).ok();
+    let base = url.as_ref().map_or("", |url| url.path().trim_end_matches('/'));
+    let secure = if url.as_ref().is_some_and(|url| url.scheme() == "https") { "; Secure" } else { "" };
+    let life = 365 * 24 * 60 * 60;
+    let text =
+        format!("{DEVICE_COOKIE}={device}; Path={base}/v1/auth; Max-Age={life}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).ok()
+}
+
+/// Longer ones than any account may have are refused before anything is done with them.
+pub fn check_lengths<'a>(texts: impl IntoIterator<Item = Option<&'a str>>) -> Result<(), ApiError> {
+    let too_long = texts.into_iter().flatten().any(|text| text.len() > login::MAX_LOGIN_BYTES);
+    if too_long { Err(ApiError::bad_request("a name or address is too long")) } else { Ok(()) }
 }
 
 /// Make an account with a workspace of its own.
@@ -70,36 +101,34 @@ impl<'a> Session<'a> {
     responses((status = 201, body = Session<'static>)))]
 pub async fn register(
     AppState(app): AppState<App>,
-    Address(address): Address,
+    visit: Visit,
     headers: HeaderMap,
-    Body(body): Body<RegisterBody>,
+    ShortBody(body): ShortBody<RegisterBody>,
 ) -> Answer {
     own_page_only(&app, &headers)?;
-    app.limits().check_login(&body.email, address)?;
+    check_lengths([Some(&*body.email), Some(&body.name), body.workspace_name.as_deref(), body.setup_code.as_deref()])?;
     check_password(&body.password)?;
+    let policy = policy(app.config().server.registration);
+    let standing = app.setup().standing(visit.address, &headers, body.setup_code.as_deref());
+    // A closed door is not knocked at for ever, and no code is guessed; hashing comes after that.
+    let guess = app.limits().guess("registration", visit.address);
+    guess.begin(Instant::now())?;
+    app.with_state(|state| may_register(state, policy, standing))?;
+    guess.give_back();
     let command = Command::Register(Register {
-        policy: policy(app.config().server.registration),
-        standing: app.setup().standing(address, &headers, body.setup_code.as_deref()),
-        password_hash: app.auth().hash_password(body.password).await?,
+        policy,
+        standing,
+        password_hash: app.auth().hash_password(body.password, guess.standing).await?,
         workspace_name: body.workspace_name,
-        email: body.email.clone(),
+        email: body.email,
         name: body.name,
     });
-    match app.execute(Actor::nobody(Door::Rest), command).await {
-        Ok(Reply::Registered { member, workspace }) => {
-            // The first account is what configured agents wait for.
-            crate::hosting::changed(&app);
-            reply::created(&Session::new(&app, &member, Some(&workspace)))
-        }
-        Ok(_) => Err(super::unexpected()),
-        Err(refused) => {
-            // Each attempt costs a password hash, so a closed door is not knocked at forever.
-            if refused.code == Code::Forbidden {
-                app.limits().login_failed(&body.email, address);
-            }
-            Err(refused.into())
-        }
-    }
+    let Reply::Registered { member, workspace } = app.execute(Actor::nobody(Door::Rest), command).await? else {
+        return Err(super::unexpected());
+    };
+    // The first account is what configured agents wait for.
+    crate::hosting::changed(&app);
+    session(&app, &member, Some(&workspace), visit, None, StatusCode::CREATED).await
 }
 
 /// An account is made without any token, so a page of another site could make one in the browser of whoever visits it.
@@ -131,21 +160,25 @@ pub struct JoinBody {
     responses((status = 201, body = Session<'static>)))]
 pub async fn join(
     AppState(app): AppState<App>,
-    Address(address): Address,
+    visit: Visit,
     headers: HeaderMap,
-    Body(body): Body<JoinBody>,
+    ShortBody(body): ShortBody<JoinBody>,
 ) -> Answer {
     own_page_only(&app, &headers)?;
-    let code_hash = invites::open(&app, &body.code, address)?;
+    check_lengths([Some(&*body.name), body.email.as_deref()])?;
+    let code_hash = invites::open(&app, &body.code, visit.address)?;
     check_password(&body.password)?;
+    let standing = app.limits().guess("an invitation", visit.address).standing;
     let command = Command::Join(Join {
         code_hash,
         name: body.name,
         email: body.email.filter(|email| !email.is_empty()),
-        password_hash: app.auth().hash_password(body.password).await?,
+        password_hash: app.auth().hash_password(body.password, standing).await?,
     });
     match app.execute(Actor::nobody(Door::Rest), command).await? {
-        Reply::Registered { member, workspace } => reply::created(&Session::new(&app, &member, Some(&workspace))),
+        Reply::Registered { member, workspace } => {
+            session(&app, &member, Some(&workspace), visit, None, StatusCode::CREATED).await
+        }
         _ => Err(super::unexpected()),
     }
 }
@@ -182,36 +215,40 @@ pub struct LoginBody {
 
 /// Log in with an email address or a name.
 ///
-/// Failures are limited per account and per address; a refusal by that limit is a 429 with `Retry-After`.
+/// Failures are limited per account and address, and per address; a device that has logged in before (`X-Moot-Device`)
+/// has a limit of its own, so that nobody can shut an account for its owner. A refusal by a limit, or because too many
+/// log in at once, is a 429 with `Retry-After`.
 #[utoipa::path(post, path = "/v1/auth/login", tag = "auth", security(()), request_body = LoginBody,
     responses((status = 200, body = Session<'static>)))]
-pub async fn login(AppState(app): AppState<App>, Address(address): Address, Body(body): Body<LoginBody>) -> Answer {
+pub async fn login(AppState(app): AppState<App>, visit: Visit, ShortBody(body): ShortBody<LoginBody>) -> Answer {
     let login = body.email.filter(|text| !text.is_empty()).or(body.name).unwrap_or_default();
     if login.trim().is_empty() {
         return Err(ApiError::bad_request("email or name is required"));
     }
-    let member = login::prove_password(&app, &login, body.password, address).await?;
+    let device = visit.device.as_deref();
+    let member = login::prove_password(&app, &login, body.password, visit.address, device).await?;
     let workspace = app.with_state(|state| state.workspace(member.workspace).cloned());
-    reply::ok(&Session::new(&app, &member, workspace.as_ref()))
+    session(&app, &member, workspace.as_ref(), visit, None, StatusCode::OK).await
 }
 
-/// A fresh session before the old one ends, for whoever is here every day. The old token counts until its own end.
+/// A fresh token before the old one ends, for whoever is here every day. The old one counts until its own end.
 #[utoipa::path(post, path = "/v1/auth/renew", tag = "auth", responses((status = 200, body = Session<'static>)))]
-pub async fn renew(caller: Caller) -> Answer {
-    if caller.token.is_none() {
+pub async fn renew(caller: Caller, visit: Visit) -> Answer {
+    let Some(token) = &caller.token else {
         return Err(ApiError::bad_request("an API key is not a session and needs no renewal"));
-    }
+    };
     let app = &caller.app;
     let member = caller.look(|state, actor| access::member(state, actor).cloned())?;
     let workspace = app.with_state(|state| state.workspace(member.workspace).cloned());
-    reply::ok(&Session::new(app, &member, workspace.as_ref()))
+    let going_on = Some(token.token.session.clone());
+    session(app, &member, workspace.as_ref(), visit, going_on, StatusCode::OK).await
 }
 
 /// End this session: its token stops working. An API key is not a session and stays.
 #[utoipa::path(post, path = "/v1/auth/logout", tag = "auth", responses((status = 200, body = Done)))]
 pub async fn logout(caller: Caller) -> Answer {
     if let Some(token) = caller.token.clone() {
-        caller.execute(Command::SignOut { jti: token.jti, expires_at: token.expires_at }).await?;
+        caller.execute(Command::SignOut { jti: token.token.jti, expires_at: token.expires_at }).await?;
     }
     reply::done()
 }

@@ -94,7 +94,7 @@ pub async fn test(caller: Caller, Path(engine): Path<String>) -> Answer {
 /// In an empty folder of its own, so that there is nothing to touch.
 async fn ask(caller: &Caller, engine: &'static dyn Engine) -> Option<Completed> {
     let folder = caller.app.data_dir().join("engine-test");
-    std::fs::create_dir_all(&folder).ok()?;
+    crate::modes::make_folder(&folder).ok()?;
     let request = Request { prompt: QUESTION.to_owned(), folder, mode: Mode::Plain, ..Request::default() };
     let mut run = runner::runner(caller.app.config()).run(engine, request);
     while let Some(event) = run.next().await {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::reply;
+use crate::hashing::NotHashed;
 use crate::limits::RetryAfter;
 use crate::login::Denied;
 
@@ -98,7 +99,16 @@ impl From<Denied> for ApiError {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::TooOften(wait) => wait.into(),
-            Denied::Wrong => Refusal::from(denied).into(),
+            Denied::TooLong | Denied::Wrong => Refusal::from(denied).into(),
+        }
+    }
+}
+
+impl From<NotHashed> for ApiError {
+    fn from(reason: NotHashed) -> Self {
+        match reason {
+            NotHashed::TooOften(wait) => wait.into(),
+            NotHashed::Failed => Refusal::from(reason).into(),
         }
     }
 }

@@ -20,10 +20,13 @@ use serde::de::DeserializeOwned;
 use super::error::ApiError;
 use crate::app::App;
 use crate::auth::TokenInfo;
+use crate::login;
 use crate::net::Peer;
 
 /// The largest JSON body.
 pub const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// The largest body of those whom nobody has proven yet: a name, a password, a code.
+const MAX_SHORT_BYTES: usize = 16 * 1024;
 /// How much of a body that is refused anyway is still read, so that the sender gets to see the answer.
 const MAX_DRAINED_BYTES: u64 = 64 * 1024 * 1024;
 /// A body that trickles in slower than this is given up.
@@ -109,6 +112,9 @@ impl Caller {
             return Err(refusal::FOREIGN_PAGE.into());
         }
         app.limits().check_request(identity.member)?;
+        if let Some(peer) = parts.extensions.get::<Peer>() {
+            login::note_use(app, &identity, peer.0.ip());
+        }
         let actor = Actor::new(identity.member, Door::Rest);
         Ok(Self { app: app.clone(), actor, token: identity.proof.token().cloned() })
     }
@@ -152,6 +158,33 @@ impl FromRequestParts<App> for Address {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
         let unknown = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
         Ok(Self(parts.extensions.get::<Peer>().map_or(unknown, |peer| peer.0.ip())))
+    }
+}
+
+/// Where a log-in comes from.
+pub struct Visit {
+    pub address: IpAddr,
+    /// What the client calls itself.
+    pub client: String,
+    /// What an earlier log-in gave it, from the cookie of the page or the header of other clients.
+    pub device: Option<String>,
+}
+
+/// Where clients without cookies show what an earlier log-in gave them.
+const DEVICE_HEADER: &str = "x-moot-device";
+pub const DEVICE_COOKIE: &str = "moot_device";
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let Address(address) = Address::from_request_parts(parts, app).await?;
+        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+        let cookies = text(header::COOKIE.as_str()).unwrap_or_default();
+        let mut pairs = cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        let cookie = pairs.find(|(name, _)| *name == DEVICE_COOKIE).map(|(_, value)| value);
+        let device = text(DEVICE_HEADER).or(cookie).map(str::to_owned);
+        Ok(Self { address, client: text(header::USER_AGENT.as_str()).unwrap_or_default().to_owned(), device })
     }
 }
 
@@ -206,7 +239,18 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
 }
 
 pub async fn json_body<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
-    parse(&whole_body(request).await?)
+    parse(&whole_body(request, MAX_BODY_BYTES).await?)
+}
+
+/// The same of at most 16 kB, for strangers.
+pub struct ShortBody<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequest<App> for ShortBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &App) -> Result<Self, ApiError> {
+        parse(&whole_body(request, MAX_SHORT_BYTES).await?).map(Self)
+    }
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
@@ -237,9 +281,9 @@ fn innermost(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-async fn whole_body(request: Request) -> Result<Bytes, ApiError> {
-    let too_large = || ApiError::too_large("the body is too large (max 1048576 bytes)");
-    if declared_length(request.headers()).is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+async fn whole_body(request: Request, most: usize) -> Result<Bytes, ApiError> {
+    let too_large = || ApiError::too_large(format!("the body is too large (max {most} bytes)"));
+    if declared_length(request.headers()).is_some_and(|length| length > most as u64) {
         drain(request).await;
         return Err(too_large());
     }
@@ -249,7 +293,7 @@ async fn whole_body(request: Request) -> Result<Bytes, ApiError> {
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| ApiError::bad_request("the body ended early"))?;
             let Some(chunk) = frame.data_ref() else { continue };
-            if collected.len() + chunk.len() > MAX_BODY_BYTES {
+            if collected.len() + chunk.len() > most {
                 return Ok(false);
             }
             collected.extend_from_slice(chunk);

@@ -1,6 +1,7 @@
 //! Invitations: links with which people make accounts of their own in a workspace.
 
 use std::net::IpAddr;
+use std::time::Instant;
 
 use axum::extract::State as AppState;
 use folkmoot_core::command::{Command, CreateInvite, Reply};
@@ -16,6 +17,9 @@ use super::reply::{self, Answer, Done};
 use super::unexpected;
 use crate::app::App;
 use crate::auth::{Auth, random_hex};
+
+/// No code of ours is longer.
+const MAX_CODE_BYTES: usize = 128;
 
 #[derive(Deserialize, ToSchema)]
 pub struct InviteBody {
@@ -147,12 +151,13 @@ pub async fn show(AppState(app): AppState<App>, Address(address): Address, Path(
 /// Looks whether a code opens anything; guessing is limited like guessing passwords.
 pub fn open(app: &App, code: &str, address: IpAddr) -> Result<KeyHash, ApiError> {
     // Guesses are counted by where they come from: nobody can shut the door for others.
-    let guesser = format!("invitation from {address}");
-    app.limits().check_login(&guesser, address)?;
+    let guess = app.limits().guess("an invitation", address);
+    guess.begin(Instant::now())?;
+    if code.len() > MAX_CODE_BYTES {
+        return Err(folkmoot_core::refusal::INVITE_OVER.into());
+    }
     let (code_hash, now) = (Auth::hash_key(code), app.now());
-    app.with_state(|state| access::open_invite(state, &code_hash, now).map(drop)).map_err(|refused| {
-        app.limits().login_failed(&guesser, address);
-        ApiError::from(refused)
-    })?;
+    app.with_state(|state| access::open_invite(state, &code_hash, now).map(drop))?;
+    guess.give_back();
     Ok(code_hash)
 }

@@ -5,13 +5,14 @@ use folkmoot_core::command::{AddMember, Command, Reply, UpdateMember};
 use folkmoot_core::decide::check_password;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::{Millis, access, refusal};
+use folkmoot_core::{access, refusal};
 use folkmoot_doors::lark::objects::MemberObject;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::auth::check_lengths;
 use super::error::ApiError;
-use super::extract::{Address, Body, Caller, Carrier, Path, json_body};
+use super::extract::{Body, Caller, Carrier, Path, json_body};
 use super::objects::{self, NewMember};
 use super::reply::{self, Answer, Done};
 use super::{files, look, unexpected};
@@ -44,10 +45,12 @@ pub struct NewMemberBody {
 pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<NewMemberBody>) -> Answer {
     // Hashing is dear, so those who may not add anybody are sent away before it.
     caller.look(|state, actor| access::admin(state, actor, workspace).map(drop))?;
+    check_lengths([Some(&*body.name), body.email.as_deref(), body.nick.as_deref()])?;
     let password_hash = match body.password {
         Some(password) => {
             check_password(&password)?;
-            Some(caller.app.auth().hash_password(password).await?)
+            let standing = caller.app.limits().guess_of(&caller.id().to_string()).standing;
+            Some(caller.app.auth().hash_password(password, standing).await?)
         }
         None => None,
     };
@@ -197,48 +200,4 @@ fn check_picture(content_type: &str) -> Result<(), ApiError> {
         return Ok(());
     }
     Err(ApiError::bad_request("the picture must be a PNG, JPEG, GIF or WebP image"))
-}
-
-#[derive(Deserialize, ToSchema)]
-pub struct PasswordBody {
-    /// What it was until now.
-    #[serde(alias = "old_password")]
-    current_password: Option<String>,
-    /// At least 8 characters.
-    #[serde(alias = "password")]
-    new_password: String,
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct PasswordChanged {
-    #[schema(example = "ok")]
-    status: &'static str,
-    /// A new session; all older ones have ended.
-    token: String,
-    expires_at: Millis,
-}
-
-/// Change the caller's password. All sessions end; the answer holds a token for a new one.
-#[utoipa::path(post, path = "/v1/members/me/password", tag = "members", request_body = PasswordBody,
-    responses((status = 200, body = PasswordChanged)))]
-pub async fn change_password(caller: Caller, Address(address): Address, Body(body): Body<PasswordBody>) -> Answer {
-    let app = &caller.app;
-    let member = caller.look(|state, actor| access::member(state, actor).cloned())?;
-    check_password(&body.new_password)?;
-    let account = member.id.to_string();
-    app.limits().check_login(&account, address)?;
-    // Who has no password yet (an agent, a person who came by key) is proven by the key alone.
-    if member.secrets.password_hash.is_some() {
-        let current = body.current_password.unwrap_or_default();
-        if !app.auth().verify_password(member.secrets.password_hash.clone(), current).await {
-            app.limits().login_failed(&account, address);
-            return Err(ApiError::from(refusal::INVALID_CREDENTIALS));
-        }
-    }
-    let password_hash = app.auth().hash_password(body.new_password).await?;
-    caller.execute(Command::ChangePassword { password_hash }).await?;
-    let now = app.now();
-    let token = app.auth().issue_token(&member, now);
-    let expires_at = now + crate::auth::TOKEN_LIFE_S * 1000;
-    reply::ok(&PasswordChanged { status: "ok", token, expires_at })
 }

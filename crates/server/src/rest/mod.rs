@@ -21,6 +21,7 @@ mod approvals;
 mod auth;
 mod calls;
 mod channels;
+mod credentials;
 mod direct;
 mod drafts;
 mod drive;

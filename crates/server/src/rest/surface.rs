@@ -73,7 +73,9 @@ surface! {
     machines::add, machines::list;
     machines::remove;
     members::set_avatar;
-    members::change_password;
+    credentials::change_password;
+    credentials::list;
+    credentials::end;
     agents::register, agents::list;
     agents::invite;
     agents::metrics;

@@ -4,7 +4,7 @@ use axum::extract::State as AppState;
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::{Door, Webhook};
-use folkmoot_core::{Actor, Millis, access};
+use folkmoot_core::{Actor, Millis, access, refusal};
 use folkmoot_doors::lark::objects::WebhookObject;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,6 +14,9 @@ use super::reply::{self, Answer, Done};
 use super::unexpected;
 use crate::app::App;
 use crate::auth::Auth;
+
+/// No secret of ours is longer.
+const MAX_SECRET_BYTES: usize = 256;
 
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookBody {
@@ -92,6 +95,9 @@ pub async fn post(
     Path((webhook, secret)): Path<(WebhookId, String)>,
     Body(body): Body<PostBody>,
 ) -> Answer {
+    if secret.len() > MAX_SECRET_BYTES {
+        return Err(refusal::WEBHOOK_NOT_FOUND.into());
+    }
     // A webhook has a bucket of its own, beside those of members: whoever knows its id cannot silence its maker. An
     // unknown one has none, so that guessing costs no memory.
     if app.with_state(|state| state.webhook(webhook).is_some()) {

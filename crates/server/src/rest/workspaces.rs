@@ -7,9 +7,10 @@ use folkmoot_doors::lark::objects::WorkspaceObject;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::extract::{Body, Caller, Path};
+use super::extract::{Body, Caller, Path, Visit};
 use super::reply::{self, Answer, Done};
 use super::unexpected;
+use crate::login;
 
 #[derive(Deserialize, ToSchema)]
 pub struct NewWorkspaceBody {
@@ -31,10 +32,10 @@ pub struct NewWorkspace<'a> {
 /// Make another workspace (whoever owns one).
 #[utoipa::path(post, path = "/v1/workspaces", tag = "workspaces", request_body = NewWorkspaceBody,
     responses((status = 201, body = NewWorkspace<'static>)))]
-pub async fn create(caller: Caller, Body(body): Body<NewWorkspaceBody>) -> Answer {
+pub async fn create(caller: Caller, visit: Visit, Body(body): Body<NewWorkspaceBody>) -> Answer {
     let command = Command::CreateWorkspace { name: body.name };
     let Reply::Registered { member, workspace } = caller.execute(command).await? else { return Err(unexpected()) };
-    let token = caller.app.auth().issue_token(&member, caller.app.now());
+    let token = login::begin_session(&caller.app, &member, None, visit.address, visit.client).await?.token;
     reply::created(&NewWorkspace { workspace: (&workspace).into(), member_id: member.id, token })
 }
 

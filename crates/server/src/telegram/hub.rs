@@ -1,5 +1,7 @@
 //! What the Telegram bridge asks of the hub it runs beside: whose account it is, what is asked of whom, and decisions.
 
+use std::time::Instant;
+
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::event::Event;
 use folkmoot_core::ids::{ApprovalId, MemberId};
@@ -14,6 +16,8 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::auth::Auth;
+
+const MAX_CODE_BYTES: usize = 64;
 
 pub struct Deciding {
     app: App,
@@ -88,18 +92,19 @@ impl Hub for Deciding {
         Box::pin(async move {
             // Guesses are counted by who makes them: nobody can shut the door for others.
             let guesser = format!("telegram user {user}");
-            app.limits().check_guess(&guesser).ok()?;
+            let guess = app.limits().guess_of(&guesser);
+            guess.begin(Instant::now()).ok()?;
+            let (hash, now) = (code_hash(&code), app.now());
+            let fits = app.with_state(|state| access::telegram_offer(state, &hash, user.0, now).is_ok());
+            if fits {
+                guess.give_back();
+            }
             Some(match link(&app, user, name, &code).await {
                 Ok(member) => {
                     let name = app.with_state(|state| state.name_of(member).to_owned());
                     format!("linked: here you decide as {name}; `/unlink` ends that")
                 }
-                Err(refused) => {
-                    if refused == refusal::TELEGRAM_CODE_OVER {
-                        app.limits().guess_failed(&guesser);
-                    }
-                    refused.to_string()
-                }
+                Err(refused) => refused.to_string(),
             })
         })
     }
@@ -194,5 +199,7 @@ async fn link(app: &App, user: UserId, name: String, code: &str) -> Result<Membe
 
 /// A code is the same in any case, with or without its dash: people may type it.
 pub fn code_hash(code: &str) -> folkmoot_core::model::KeyHash {
+    // A longer one is nobody's, and need not be gone through.
+    let code = code.get(..MAX_CODE_BYTES).unwrap_or(code);
     Auth::hash_key(&code.trim().replace('-', "").to_ascii_lowercase())
 }

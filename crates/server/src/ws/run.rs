@@ -23,7 +23,7 @@ use tungstenite::{Message, Utf8Bytes};
 use super::connection::{Chunk, Connection, Phase, WRITE_DEADLINE};
 use super::frame;
 use crate::app::App;
-use crate::auth::{Identity, Proof};
+use crate::auth::Identity;
 use crate::hub::{Job, Respond, Work, readings};
 use crate::{login, router};
 
@@ -262,7 +262,6 @@ impl Driver {
             Ask::Prove { login, secret } => {
                 self.connection.flush();
                 let proven = login::prove(&self.app, &login, secret, self.connection.address).await;
-                let proven = proven.map(|member| Identity::own(member.id, Proof::Password));
                 self.log_in(proven.map_err(Refusal::from), ticket).await;
             }
             Ask::Do { command, on_behalf } => {
@@ -311,6 +310,7 @@ impl Driver {
         let outcome = match proven {
             Ok(identity) => {
                 self.expires_at = identity.proof.token().map(|token| token.expires_at);
+                login::note_use(&self.app, &identity, self.connection.address);
                 self.app.attach(Arc::clone(&self.connection), identity, ticket).await
             }
             Err(refusal) => Err(refusal),

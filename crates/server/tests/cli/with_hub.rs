@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Home, Hub};
 
@@ -48,6 +48,29 @@ fn who_has_no_account_on_a_hub_without_any_is_told_to_make_the_first() {
     let hub = Hub::start(&home);
     let err = home.run(&["channel", "list", "--server", &hub.url()]).bad(1);
     assert!(err.contains("hint: nobody has an account there yet") && err.contains("--register --name YOU"), "{err}");
+}
+
+#[test]
+fn the_account_shows_its_sessions_and_keys_and_a_new_password_ends_those_that_are_not_kept() {
+    let (home, hub) = with_ann();
+    let listed = home.run(&["account", "list", "--json"]).json();
+    let session = listed["sessions"][0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(listed["sessions"][0]["current"], true, "{listed}");
+    home.run(&["member", "key", "ann"]).good();
+    let key = home.run(&["account", "list", "--json"]).json()["keys"][0]["id"].as_str().unwrap().to_owned();
+    home.run(&["account", "end", &key]).good();
+    home.run(&["account", "end", &key]).bad(1);
+    let passwords = format!("{PASSWORD}\nanother good password\n");
+    let changed = home.run_with_input(&["account", "password", "--password-stdin", "--json"], &passwords).json();
+    assert_eq!(changed["ended"], json!([session]));
+    // The profile goes on with the new session, and its device is known at the next log-in.
+    home.run(&["member", "list"]).good();
+    let server = hub.url();
+    let login = ["login", "--server", &server, "--email", "ann@example.org", "--password-stdin"];
+    home.run_with_input(&login, "another good password\n").good();
+    home.run_with_input(&login, &format!("{PASSWORD}\n")).bad(1);
+    let table = home.run(&["account", "list"]).good();
+    assert!(table.lines().count() == 2 && table.contains("this one"), "{table}");
 }
 
 #[test]

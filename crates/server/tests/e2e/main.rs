@@ -16,7 +16,10 @@ mod chopsticks_requests;
 mod chopsticks_sessions;
 
 mod abuse_keys;
+mod abuse_login;
+mod abuse_modes;
 mod abuse_pools;
+mod abuse_revocation;
 mod agents_bars;
 mod agents_crash;
 mod agents_programs;

@@ -244,7 +244,7 @@ impl Hub {
             created_at: self.now,
             role_card: Some(RoleCard { system_prompt: "Help.".into(), capabilities: vec!["review".into()] }),
             runtime: Some(Runtime { kind: Some("llm".into()), provider: None, model: None }),
-            secrets: Secrets { password_hash: None, key_hash: Some(KeyHash([7; 32])), valid_after: 0 },
+            secrets: Secrets { password_hash: None, key_hash: Some(KeyHash([7; 32])), ..Secrets::default() },
             guest: None,
             visit: None,
             removed: false,

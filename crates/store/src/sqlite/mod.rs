@@ -85,7 +85,10 @@ impl Sqlite {
 pub(crate) fn take_folder(data_dir: &Path) -> Result<File, StoreError> {
     let problem = |error: std::io::Error| folder_problem(data_dir, &error);
     make_private_folder(data_dir).map_err(problem)?;
-    let lock = File::options().create(true).append(true).open(data_dir.join(LOCK)).map_err(problem)?;
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let lock = options.create(true).append(true).open(data_dir.join(LOCK)).map_err(problem)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(TryLockError::WouldBlock) => Err(StoreError::InUse(data_dir.display().to_string())),

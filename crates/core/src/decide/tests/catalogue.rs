@@ -17,6 +17,7 @@ const TESTS: &[&str] = &[
     include_str!("brake.rs"),
     include_str!("calls.rs"),
     include_str!("channels.rs"),
+    include_str!("credentials.rs"),
     include_str!("daemons.rs"),
     include_str!("deliveries.rs"),
     include_str!("direct.rs"),

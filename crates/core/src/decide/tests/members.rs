@@ -237,10 +237,10 @@ fn a_new_key_replaces_the_old_one() {
 fn a_changed_password_ends_the_sessions_before_it() {
     let Staff { mut world, member, .. } = staff();
     world.later(5);
-    world.done(member, Command::ChangePassword { password_hash: "new".to_owned() });
+    world.done(member, Command::ChangePassword { password_hash: "new".to_owned(), keep: Vec::new() });
     let secrets = &world.state.member(member).unwrap().secrets;
     assert_eq!((secrets.password_hash.as_deref(), secrets.valid_after), (Some("new"), world.now));
     let nobody = crate::Actor::nobody(Door::Rest);
-    let change = Command::ChangePassword { password_hash: "x".to_owned() };
+    let change = Command::ChangePassword { password_hash: "x".to_owned(), keep: Vec::new() };
     assert_eq!(world.refused(nobody, change), refusal::NOT_AUTHENTICATED);
 }

@@ -95,7 +95,7 @@ fn a_link_ends_when_its_member_says_so_changes_the_password_or_is_removed() {
     assert_eq!(world.refused(bob, Command::UnlinkTelegram), refusal::TELEGRAM_NOT_LINKED);
     let ends = [
         (bob, Command::UnlinkTelegram),
-        (bob, Command::ChangePassword { password_hash: "new".to_owned() }),
+        (bob, Command::ChangePassword { password_hash: "new".to_owned(), keep: Vec::new() }),
         (alice, Command::RemoveMember { member: bob }),
     ];
     for (number, (who, command)) in (1..).zip(ends) {

@@ -83,6 +83,7 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
         | Reply::File(_)
         | Reply::Webhook(_)
         | Reply::Token(_)
+        | Reply::Ended(_)
         | Reply::Invite(_)
         | Reply::TelegramLink(_)
         | Reply::Machine(_)

@@ -100,6 +100,7 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
         | Reply::File(_)
         | Reply::Webhook(_)
         | Reply::Token(_)
+        | Reply::Ended(_)
         | Reply::Invite(_)
         | Reply::TelegramLink(_)
         | Reply::Machine(_)

@@ -1,7 +1,7 @@
 //! The single looks of `moot doctor`.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,8 +11,10 @@ use serde_json::Value;
 use super::Finding;
 use crate::cli::client::{Hub, Session, items, text};
 use crate::cli::{output, profile};
-use crate::config::{Config, Loaded, keys, values};
+use crate::config::{Config, Loaded};
+use crate::modes;
 
+const MODES: &str = "private files";
 /// Less than this, and the disk is full soon.
 const LITTLE_SPACE: u64 = 1_000_000_000;
 const NO_SPACE: u64 = 50_000_000;
@@ -29,20 +31,17 @@ pub fn configuration(loaded: &Loaded) -> Vec<Finding> {
     for note in &loaded.notes {
         findings.push(Finding::warn(SUBJECT, note.to_string(), "unset it, or ignore this"));
     }
-    let mode = std::fs::metadata(&loaded.file).map_or(0, |metadata| metadata.permissions().mode());
-    if mode & 0o077 != 0 && file_has_secret(loaded) {
-        let sentence = format!("{file} holds a secret, and others can read it");
-        findings.push(Finding::warn(SUBJECT, sentence, format!("chmod 600 {file}")));
-    }
     findings
 }
 
-fn file_has_secret(loaded: &Loaded) -> bool {
-    use crate::config::Origin;
-    let secret = |path: &str| keys::find(path).is_some_and(|known| known.secret);
-    let filled = |value: &toml::Value| value.as_str().is_none_or(|text| !text.is_empty());
-    let leaves = values::leaves(&loaded.table);
-    leaves.iter().any(|(path, value)| secret(path) && filled(value) && matches!(loaded.origin(path), Origin::File(_)))
+/// What others on this machine could read: mended where it is ours, named with the remedy where it is not.
+pub fn modes(loaded: &Loaded) -> Vec<Finding> {
+    let kept = profile::path().ok().and_then(|path| modes::tend_linked(&path));
+    let found: Vec<_> = modes::tend_all(loaded).into_iter().chain(kept).collect();
+    if found.is_empty() {
+        return vec![Finding::ok(MODES, "secrets, database and folders are for you only")];
+    }
+    found.iter().map(|one| Finding::warn(MODES, one.sentence(), one.remedy())).collect()
 }
 
 pub fn data_folder(data_dir: &Path) -> Finding {
@@ -66,7 +65,7 @@ pub fn data_folder(data_dir: &Path) -> Finding {
 
 fn can_write(folder: &Path) -> std::io::Result<()> {
     let probe = folder.join(format!(".moot-doctor-{}", std::process::id()));
-    std::fs::OpenOptions::new().write(true).create_new(true).open(&probe)?;
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe)?;
     std::fs::remove_file(probe)
 }
 
@@ -210,16 +209,12 @@ pub fn open_files() -> Finding {
 
 pub async fn profile() -> Finding {
     const SUBJECT: &str = "profile";
-    let kept = profile::path().and_then(|path| Ok((profile::read(&path)?, path)));
-    let (profile, path) = match kept {
+    let kept = profile::path().and_then(|path| profile::read(&path));
+    let profile = match kept {
         Err(error) => return Finding::warn(SUBJECT, format!("{error:#}"), "log in again with `moot login`"),
-        Ok((None, _)) => return Finding::ok(SUBJECT, "none; `moot login` makes it"),
-        Ok((Some(profile), path)) => (profile, path),
+        Ok(None) => return Finding::ok(SUBJECT, "none; `moot login` makes it"),
+        Ok(Some(profile)) => profile,
     };
-    if profile::is_exposed(&path) {
-        let sentence = format!("{} holds a token, and others can read it", path.display());
-        return Finding::warn(SUBJECT, sentence, format!("chmod 600 {}", path.display()));
-    }
     let session = match Hub::new(&profile.server, Some(profile.token)) {
         Ok(hub) => Session::of(hub).await,
         Err(error) => Err(error),

@@ -97,6 +97,7 @@ fn examine(loaded: &Loaded) -> anyhow::Result<Vec<Finding>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let data_dir = loaded.config.data_dir();
     let mut findings = checks::configuration(loaded);
+    findings.extend(checks::modes(loaded));
     findings.push(checks::data_folder(&data_dir));
     findings.extend(checks::free_space(&data_dir));
     findings.push(database::check(&data_dir));

@@ -123,6 +123,6 @@ impl Editor {
 /// `say-history` in the state folder, which is made if it is not there. The editor keeps the file for its owner only.
 fn history_file() -> Option<PathBuf> {
     let folder = paths::state_dir(&Environment::of_process())?;
-    std::fs::create_dir_all(&folder).ok()?;
+    crate::modes::make_folder(&folder).ok()?;
     Some(folder.join("say-history"))
 }

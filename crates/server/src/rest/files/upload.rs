@@ -147,7 +147,7 @@ async fn begin(caller: &Caller) -> Result<(FileId, Part, tokio::fs::File), ApiEr
     let id = caller.app.new_file_id();
     let folder = caller.app.files_dir().join(INCOMING);
     let part = Part(Some(folder.join(id.to_string())));
-    tokio::fs::create_dir_all(&folder).await.map_err(|error| not_stored(&error))?;
+    crate::modes::make_folder(&folder).map_err(|error| not_stored(&error))?;
     let target = create_private(part.path()).await.map_err(|error| not_stored(&error))?;
     Ok((id, part, target))
 }
