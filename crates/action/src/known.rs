@@ -12,6 +12,11 @@ const COMMANDS: [&str; 9] =
     ["command", "cmd", "script", "commandLine", "command_line", "shell_command", "bash_command", "code", "argv"];
 /// Names of arguments that are a file.
 pub(crate) const PATHS: [&str; 6] = ["file_path", "filePath", "notebook_path", "path", "filepath", "blocked_path"];
+/// Under these names engines tell of a file; in small letters and without `_`.
+const PATH_KEYS: [&str; 8] =
+    ["path", "filepath", "notebookpath", "blockedpath", "movepath", "newpath", "oldpath", "grantroot"];
+/// Under these, of files and what becomes of them.
+const PATH_MAPS: [&str; 2] = ["changes", "filechanges"];
 const TOOL_NAMES: [&str; 4] = ["tool_name", "tool", "permission", "type"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,23 +107,26 @@ pub fn commands(detail: &Map<String, Value>) -> impl Iterator<Item = Line> {
     found.into_iter().chain(patterns)
 }
 
-/// The files that it names, as far as engines say so.
+/// The files that it names, as far as engines say so, however deep they stand.
 pub fn paths(detail: &Map<String, Value>) -> Vec<String> {
-    let held = HOLDERS.iter().filter_map(|holder| detail.get(*holder)?.as_object());
     let mut found = Vec::new();
-    for fields in std::iter::once(detail).chain(held) {
-        found.extend(PATHS.iter().filter_map(|key| fields.get(*key)?.as_str()).map(str::to_owned));
-        for key in ["changes", "fileChanges"] {
-            match fields.get(key) {
-                Some(Value::Object(files)) => found.extend(files.keys().cloned()),
-                Some(Value::Array(files)) => {
-                    found.extend(files.iter().filter_map(|file| file["path"].as_str()).map(str::to_owned));
-                }
-                _ => {}
-            }
-        }
-    }
+    detail.iter().for_each(|(name, value)| gather_paths(name, value, &mut found));
     found
+}
+
+fn gather_paths(name: &str, value: &Value, found: &mut Vec<String>) {
+    let name = name.to_ascii_lowercase().replace('_', "");
+    match value {
+        Value::String(text) if PATH_KEYS.contains(&name.as_str()) => found.push(text.clone()),
+        Value::Object(fields) => {
+            if PATH_MAPS.contains(&name.as_str()) {
+                found.extend(fields.keys().cloned());
+            }
+            fields.iter().for_each(|(name, value)| gather_paths(name, value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather_paths(&name, item, found)),
+        _ => {}
+    }
 }
 
 fn line(holder: String, name: &str, value: &Value) -> Option<Line> {

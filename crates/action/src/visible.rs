@@ -21,9 +21,9 @@ fn shown(text: &str, hides: impl Fn(char, Option<char>, Option<char>) -> bool) -
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         if hides(c, before, rest.peek().copied()) {
-            picture(c, &mut out)
+            picture(c, &mut out);
         } else {
-            out.push(c)
+            out.push(c);
         }
         before = Some(c);
     }
@@ -98,7 +98,7 @@ mod tests {
         fn nothing_hides_in_what_is_shown_and_showing_twice_changes_nothing(any in "\\PC*|[\\x00-\\x{9f}\\x{2000}-\\x{2070}]*") {
             let once = exact(&any);
             prop_assert!(!once.chars().any(|c| is_quiet(c) || is_odd_space(c)), "{once:?}");
-            prop_assert_eq!(exact(&once), once.clone());
+            prop_assert_eq!(exact(&once), once);
             prop_assert!(!line(&any).contains(['\n', '\t']));
         }
     }

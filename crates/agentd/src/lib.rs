@@ -3,11 +3,12 @@
 //! To the hub it is one more client of the Lark door that registers agents; what it hosts are engines, driven through
 //! the desk, and programs in any language, which speak to it over a Unix socket. Read in this order: [`settings`] (whom it
 //! hosts), [`wire`] and [`link`] (one connection to the hub), [`journal`] (what survives a crash), [`wake`], [`prompt`],
-//! [`command`] and [`policy`] (what is wanted, as values), [`daemon`] (one task, one enum of events), [`programs`].
+//! [`command`], [`policy`] and `inside` (what is wanted, as values), [`daemon`] (one task, one enum of events), [`programs`].
 
 pub mod command;
 pub mod daemon;
 pub mod hub;
+mod inside;
 pub mod journal;
 pub mod link;
 pub mod policy;

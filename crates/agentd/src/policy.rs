@@ -8,6 +8,7 @@ use folkmoot_engines::engine::KnownQuestions;
 use folkmoot_engines::event::{Ask, AskKind, Detail};
 use serde_json::Value;
 
+use crate::inside::is_inside;
 use crate::settings::Policy;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,46 +136,6 @@ fn files(ask: &Ask, folder: &Path) -> Vec<String> {
     };
     let named = known::paths(&ask.detail);
     named.iter().map(whole).chain(named.iter().cloned()).collect()
-}
-
-/// The files that a change is about, as far as the engine names them.
-fn paths(ask: &Ask) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let input = ask.detail.get("input").cloned().unwrap_or_default();
-    let detail = Value::Object(ask.detail.clone());
-    for holder in [&input, &detail] {
-        for key in ["file_path", "filePath", "path", "notebook_path"] {
-            found.extend(holder[key].as_str().map(PathBuf::from));
-        }
-        for key in ["changes", "fileChanges"] {
-            match &holder[key] {
-                Value::Object(files) => found.extend(files.keys().map(PathBuf::from)),
-                Value::Array(files) => {
-                    found.extend(files.iter().filter_map(|file| file["path"].as_str()).map(PathBuf::from));
-                }
-                _ => {}
-            }
-        }
-    }
-    found
-}
-
-/// Whether every file lies below the folder; a change that names none does not count as inside.
-fn is_inside(ask: &Ask, folder: &Path) -> bool {
-    let paths = paths(ask);
-    let plain = |path: &Path| !path.components().any(|part| part == Component::ParentDir);
-    !paths.is_empty()
-        && paths.iter().all(|path| {
-            let whole = folder.join(path);
-            plain(path) && whole.starts_with(folder) && is_really_inside(&whole, folder)
-        })
-}
-
-/// A link could lead out of the project; what exists of the path is looked at.
-fn is_really_inside(path: &Path, folder: &Path) -> bool {
-    let Ok(folder) = folder.canonicalize() else { return true };
-    let nearest = path.ancestors().find_map(|part| part.canonicalize().ok());
-    nearest.is_none_or(|real| real.starts_with(&folder) || folder.starts_with(&real))
 }
 
 #[cfg(test)]

@@ -67,6 +67,8 @@ impl Fake {
         self.note("argv", &self.args.join("\u{1f}"));
         self.note("stdin", &prompt);
         self.note("key", &format!("{:?}", std::env::var("ANTHROPIC_API_KEY").ok()));
+        let names: Vec<String> = std::env::vars().map(|(name, value)| format!("{name}={value}")).collect();
+        self.note("env", &names.join("\n"));
         let lines = self.lines();
         match self.mode.as_str() {
             "failure" => {
@@ -79,6 +81,10 @@ impl Fake {
                 return ExitCode::from(1);
             }
             "silent" => {}
+            "thief" => {
+                self.note("stolen", &self.steal());
+                lines.iter().for_each(|line| say(line));
+            }
             "garbage" => garbage(&lines),
             "lingering" => {
                 lines.iter().for_each(|line| say(line));
@@ -134,6 +140,31 @@ impl Fake {
             _ => lines.iter().for_each(|line| say(line)),
         }
         ExitCode::SUCCESS
+    }
+
+    /// Tries to open, replace and move what is not the engine's; one line for each, with how it went.
+    fn steal(&self) -> String {
+        let wanted = std::env::var("FAKE_STEAL").unwrap_or_default();
+        let how =
+            |result: std::io::Result<()>| result.map_or_else(|error| error.kind().to_string(), |()| "done".into());
+        let mut lines = Vec::new();
+        for path in wanted.split(':') {
+            lines.push(format!("read {path}: {}", how(std::fs::read(path).map(drop))));
+            let append = OpenOptions::new().append(true).open(path);
+            lines.push(format!("write {path}: {}", how(append.map(drop))));
+            let taken = format!("{}/taken", self.folder.as_ref().unwrap().display());
+            lines.push(format!("link {path}: {}", how(std::fs::hard_link(path, &taken))));
+            lines.push(format!("move {path}: {}", how(std::fs::rename(path, &taken))));
+            // What a child does is the engine's doing.
+            let cat = Command::new("cat").arg(path).stdout(Stdio::null()).stderr(Stdio::null()).status();
+            lines.push(format!(
+                "cat {path}: {}",
+                if cat.is_ok_and(|status| status.success()) { "done" } else { "failed" }
+            ));
+        }
+        // A single file may look empty instead of closed.
+        lines.extend(std::env::var("FAKE_EMPTY").ok().and_then(|path| std::fs::read_to_string(path).ok()));
+        lines.join("\n")
     }
 
     fn lines(&self) -> Vec<String> {

@@ -1,14 +1,13 @@
 //! Which engines can be used here: where they are, which version, and why not.
 
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::engine::{Engine, EngineError, Launch, Mode, Order, Settings};
-use crate::process::find_program;
+use crate::engine::{Engine, EngineError, Launch, Mode, Order, Settings, passed};
+use crate::process::lines::Line;
+use crate::process::{Host, Process, find_program};
 
 /// How long an engine may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,7 +31,7 @@ impl Availability {
 }
 
 /// Looks at one engine. Starts its program to ask for the version, never a session.
-pub async fn look(engine: &'static dyn Engine, settings: &Settings) -> Availability {
+pub async fn look(engine: &'static dyn Engine, settings: &Settings, host: &Host) -> Availability {
     let mut found =
         Availability { engine: engine.id().to_string(), path: None, version: None, warm: None, problem: None };
     if let Err(problem) = check_settings(engine, settings) {
@@ -43,7 +42,8 @@ pub async fn look(engine: &'static dyn Engine, settings: &Settings) -> Availabil
         found.version = Some(env!("CARGO_PKG_VERSION").to_owned());
         return found;
     }
-    match find_program(&launch(engine, settings)) {
+    let launch = launch(engine, settings);
+    match find_program(&launch) {
         Err(mut problem) => {
             if problem.hint.is_some() {
                 problem.hint = Some(format!("install it, or set `engines.{}.command` to where it is", engine.id()));
@@ -51,11 +51,11 @@ pub async fn look(engine: &'static dyn Engine, settings: &Settings) -> Availabil
             found.problem = Some(problem);
         }
         Ok(path) => {
-            match said(&path, settings, &["--version"]).await {
+            match said(launch, &["--version"], host).await {
                 Ok(text) => found.version = Some(version_in(&text)),
                 Err(reason) => {
                     found.problem =
-                        Some(EngineError { sentence: format!("`{} --version` {reason}", path.display()), hint: None });
+                        Some(EngineError { sentence: format!("`{} --version`: {reason}", path.display()), hint: None });
                 }
             }
             found.path = Some(path);
@@ -70,10 +70,9 @@ pub fn is_installed(engine: &'static dyn Engine, settings: &Settings) -> bool {
 }
 
 /// Whether the program knows the warm mode.
-pub async fn has_warm(engine: &'static dyn Engine, settings: &Settings) -> bool {
+pub async fn has_warm(engine: &'static dyn Engine, settings: &Settings, host: &Host) -> bool {
     let Some(probe) = engine.warm_probe() else { return false };
-    let Ok(path) = find_program(&launch(engine, settings)) else { return false };
-    said(&path, settings, probe.args).await.is_ok_and(|text| text.contains(probe.says))
+    said(launch(engine, settings), probe.args, host).await.is_ok_and(|text| text.contains(probe.says))
 }
 
 /// Refuses keys that the engine does not know and settings that it would refuse to plan with.
@@ -85,29 +84,41 @@ pub fn check_settings(engine: &'static dyn Engine, settings: &Settings) -> Resul
     }
     let folder = std::env::current_dir().unwrap_or_default();
     let order = Order { settings, prompt: "", resume: None, folder: &folder, mode: Mode::Plain, now: 0 };
-    engine.plan(&order).map(|_| ())
+    engine.prepare(&order).map(|_| ())
 }
 
-/// Keys that every engine takes beside `command`, `extra_args`, `model` and `env`.
+/// Keys that every engine takes beside `command`, `extra_args`, `model`, `env` and `pass_env`.
 pub const COMMON_KEYS: [&str; 2] = ["mode", "keep_warm_s"];
 
 fn launch(engine: &'static dyn Engine, settings: &Settings) -> Launch {
     let program = if settings.command.is_empty() { engine.id().to_string() } else { settings.command.clone() };
     let env = settings.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
-    Launch { program, env, ..Launch::default() }
+    let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    Launch { program, env, pass: passed(engine.variables(), settings), folder, ..Launch::default() }
 }
 
-async fn said(path: &PathBuf, settings: &Settings, args: &[&str]) -> Result<String, String> {
-    let mut command = Command::new(path);
-    command.args(args).envs(&settings.env).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Out of the terminal's reach, and gone when we lose patience.
-    command.process_group(0).kill_on_drop(true);
-    match timeout(PATIENCE, command.output()).await {
+/// What the program says of itself, started like for a run: an engine may have changed its own program.
+async fn said(mut launch: Launch, args: &[&str], host: &Host) -> Result<String, String> {
+    launch.args(args);
+    let mut process = Process::start(&launch, host).map_err(|error| error.sentence)?;
+    process.close_stdin();
+    let mut said = Vec::new();
+    let told = timeout(PATIENCE, async {
+        while let Some(line) = process.line().await {
+            if let Line::Text(text) = line {
+                said.extend(text);
+                said.push(b'\n');
+            }
+        }
+        process.exit().await
+    });
+    let told = told.await;
+    process.end().await;
+    match told {
         Err(_) => Err(format!("did not answer within {} s", PATIENCE.as_secs())),
-        Ok(Err(error)) => Err(format!("cannot be started: {error}")),
-        Ok(Ok(output)) if !output.status.success() => Err(format!("failed ({})", output.status)),
+        Ok(exit) if !exit.is_success() => Err(exit.failure("it").lines().next().unwrap_or_default().to_owned()),
         // Some write their help to standard error.
-        Ok(Ok(output)) => Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()),
+        Ok(exit) => Ok(format!("{}{}", String::from_utf8_lossy(&said), exit.stderr)),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::event::{Answer, Ask, Detail, EngineId, Event, ResumeToken};
 use crate::resume::ResumeCodec;
+use crate::words;
 
 /// An adapter to one command line.
 pub trait Engine: Send + Sync {
@@ -21,8 +22,24 @@ pub trait Engine: Send + Sync {
     /// Keys of its configuration table that no other engine has, with what they are for.
     fn own_keys(&self) -> &'static [(&'static str, &'static str)];
 
-    /// The process and the dialog of one run.
+    /// The process and the dialog of one run, for an order that was looked at; callers use [`Engine::prepare`].
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError>;
+
+    /// Looks at what people said, plans, and says which variables of our own environment the program may see.
+    fn prepare(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
+        words::check(self.codec(), self.reasoning_key(), order)?;
+        let mut plan = self.plan(order)?;
+        if let Source::Process(launch) | Source::Server(launch) = &mut plan.source {
+            launch.pass = passed(self.variables(), order.settings);
+        }
+        Ok(plan)
+    }
+
+    /// Variables of our own environment that the program reads, beside those that every program gets; `X_*` stands for all
+    /// that begin so.
+    fn variables(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// How to find out whether the command knows the warm mode; `None`: there is no such mode.
     fn warm_probe(&self) -> Option<WarmProbe> {
@@ -90,6 +107,8 @@ pub struct Settings {
     pub extra_args: Vec<String>,
     pub model: String,
     pub env: BTreeMap<String, String>,
+    /// Variables of our own environment that it gets too.
+    pub pass_env: Vec<String>,
     /// Keys that only this engine knows.
     pub own: Map<String, Value>,
 }
@@ -150,6 +169,11 @@ pub enum Source {
     Script(Vec<String>),
 }
 
+/// What a program may see of our environment: what its engine reads, and what the configuration names.
+pub(crate) fn passed(variables: &[&str], settings: &Settings) -> Vec<String> {
+    variables.iter().map(|&name| name.to_owned()).chain(settings.pass_env.iter().cloned()).collect()
+}
+
 /// A command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
@@ -157,6 +181,8 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Variables to set, or with `None` to take away.
     pub env: Vec<(String, Option<String>)>,
+    /// Which variables of our own environment are handed on, beside those that every program gets.
+    pub pass: Vec<String>,
     pub folder: PathBuf,
 }
 
@@ -166,7 +192,7 @@ impl Launch {
         let settings = order.settings;
         let program = if settings.command.is_empty() { engine.to_string() } else { settings.command.clone() };
         let env = settings.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
-        Self { program, args: Vec::new(), env, folder: order.folder.to_owned() }
+        Self { program, env, folder: order.folder.to_owned(), ..Self::default() }
     }
 
     pub fn args<S: AsRef<str>>(&mut self, args: impl IntoIterator<Item = S>) -> &mut Self {
@@ -190,9 +216,9 @@ impl Launch {
         self
     }
 
-    /// Sets a variable that neither the configuration nor our own environment sets.
+    /// Sets a variable that the configuration does not set.
     pub fn default_env(&mut self, name: &str, value: &str) -> &mut Self {
-        if !self.env.iter().any(|(known, _)| known == name) && std::env::var_os(name).is_none() {
+        if !self.env.iter().any(|(known, _)| known == name) {
             self.env.push((name.to_owned(), Some(value.to_owned())));
         }
         self

@@ -15,6 +15,7 @@ mod json;
 #[cfg(test)]
 mod testing;
 mod tools;
+pub mod words;
 
 pub mod contract;
 mod feed;
@@ -25,6 +26,7 @@ mod warm;
 
 pub mod availability;
 pub mod desk;
+pub mod git;
 pub mod modes;
 pub mod progress;
 pub mod router;

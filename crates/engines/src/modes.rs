@@ -39,7 +39,7 @@ impl Modes {
 }
 
 fn ask(engine: &'static dyn Engine, runner: &Runner) -> watch::Receiver<Option<Mode>> {
-    let settings = runner.settings(&engine.id());
+    let (settings, host) = (runner.settings(&engine.id()), runner.host());
     let wish = settings.own_text("mode").unwrap_or("auto").to_owned();
     let (told, known) = watch::channel(None);
     if wish == "plain" {
@@ -47,7 +47,7 @@ fn ask(engine: &'static dyn Engine, runner: &Runner) -> watch::Receiver<Option<M
         return known;
     }
     tokio::spawn(async move {
-        let warm = availability::has_warm(engine, &settings).await;
+        let warm = availability::has_warm(engine, &settings, &host).await;
         told.send_replace(Some(if warm { Mode::Warm } else { Mode::Plain }));
     });
     known

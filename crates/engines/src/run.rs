@@ -66,6 +66,11 @@ impl Runner {
         Self { shared: Arc::new(Shared { settings, locks, host, codecs, warm: WarmPool::default() }) }
     }
 
+    /// How it starts processes, for those that are no engines.
+    pub fn host(&self) -> Host {
+        self.shared.host.clone()
+    }
+
     pub fn locks(&self) -> &Locks {
         &self.shared.locks
     }
@@ -240,7 +245,7 @@ impl Driver {
                     mode: self.request.mode,
                     now: unix_now(),
                 };
-                let plan = self.engine.plan(&order)?;
+                let plan = self.engine.prepare(&order)?;
                 let feed = Feed::start(plan.source, &self.shared.host)?;
                 Live::new(feed, plan.dialog, self.request.mode, &settings)
             }

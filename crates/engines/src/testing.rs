@@ -20,7 +20,7 @@ pub struct Play {
 pub fn plan(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, settings: &Settings) -> Plan {
     let token = resume.map(|value| ResumeToken::new(engine.id(), value));
     let order = Order { settings, prompt: "hi", resume: token.as_ref(), folder: Path::new("/r"), mode, now: 0 };
-    engine.plan(&order).unwrap()
+    engine.prepare(&order).unwrap()
 }
 
 pub fn launch(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, settings: &Settings) -> Launch {

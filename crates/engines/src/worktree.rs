@@ -3,16 +3,10 @@
 //! A branch counts when it is there, here or at `origin`. A new one is made only for whoever says so. Nothing here ever removes
 //! a file, a work tree or a branch.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
 
-use tokio::process::Command;
-use tokio::time::timeout;
+use crate::git::{self, Glass, Place};
 
-/// How long git may take; a big checkout on a slow disk needs its time.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest diff that is kept.
 const MOST_DIFF_BYTES: usize = 4 << 20;
 /// Where a branch that was made here remembers what it began from.
@@ -58,9 +52,10 @@ pub fn is_branch_name(name: &str) -> bool {
 
 /// Whether the project has the branch, here or at `origin`.
 pub async fn has_branch(project: &Path, branch: &str) -> bool {
+    let Ok(place) = place(project) else { return false };
     is_branch_name(branch)
-        && (has_ref(project, &format!("refs/heads/{branch}")).await
-            || has_ref(project, &format!("refs/remotes/origin/{branch}")).await)
+        && (has_ref(&place, &format!("refs/heads/{branch}")).await
+            || has_ref(&place, &format!("refs/remotes/origin/{branch}")).await)
 }
 
 /// The folder of a branch; makes the work tree where there is none yet.
@@ -68,31 +63,77 @@ pub async fn of_branch(project: &Repository<'_>, branch: &str, missing: Missing)
     if !is_branch_name(branch) {
         return Err(TreeError::BadName(branch.to_owned()));
     }
-    let list = git(project.path, &["worktree", "list", "--porcelain"]).await?;
-    if let Some(path) = checked_out(&list, branch).filter(|path| path.is_dir()) {
+    let place = place(project.path)?;
+    let list = place.git(&["worktree", "list", "--porcelain"]).await.map_err(TreeError::Git)?;
+    if let Some(path) = checked_out(&list, branch).filter(|path| belongs(path, &place)) {
         return Ok(path);
     }
     let target = project.path.join(project.worktrees).join(branch);
-    if target.exists() {
+    if target.symlink_metadata().is_ok() || leads_away(project, &target) {
         return Err(TreeError::InTheWay(target));
     }
-    exclude(project).await;
-    let shown = target.to_string_lossy().into_owned();
-    let origin = format!("origin/{branch}");
-    if has_ref(project.path, &format!("refs/heads/{branch}")).await {
+    exclude(project, &place);
+    make(project, &place, branch, &target, missing).await?;
+    fill(&place, branch, &target).await?;
+    Ok(target)
+}
+
+/// Makes the work tree without its files.
+async fn make(
+    project: &Repository<'_>,
+    place: &Place,
+    branch: &str,
+    target: &Path,
+    missing: Missing,
+) -> Result<(), TreeError> {
+    let run = async |arguments: &[&str]| place.git(arguments).await.map_err(TreeError::Git);
+    let shown = target.to_string_lossy();
+    let (local, origin) = (format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}"));
+    if has_ref(place, &local).await {
         // Its folder may have been deleted by hand; then git still believes it to be checked out there.
-        git(project.path, &["worktree", "add", "--force", &shown, branch]).await?;
-    } else if has_ref(project.path, &format!("refs/remotes/{origin}")).await {
-        git(project.path, &["worktree", "add", "-b", branch, &shown, &origin]).await?;
+        run(&["worktree", "add", "--no-checkout", "--force", "--", &shown, branch]).await?;
+    } else if has_ref(place, &origin).await {
+        run(&["worktree", "add", "--no-checkout", "-b", branch, "--", &shown, &format!("origin/{branch}")]).await?;
     } else if missing == Missing::Create {
-        let base = project.base.unwrap_or("HEAD");
-        git(project.path, &["worktree", "add", "-b", branch, &shown, base]).await?;
-        let began = git(&target, &["rev-parse", "HEAD"]).await?;
-        git(project.path, &["config", &format!("branch.{branch}.{BASE}"), began.trim()]).await?;
+        let base = format!("{}^{{commit}}", project.base.unwrap_or("HEAD"));
+        let began = run(&["rev-parse", "--verify", "--end-of-options", &base]).await?;
+        run(&["worktree", "add", "--no-checkout", "-b", branch, "--", &shown, began.trim()]).await?;
+        run(&["config", &format!("branch.{branch}.{BASE}"), began.trim()]).await?;
     } else {
         return Err(TreeError::NoBranch(branch.to_owned()));
     }
-    Ok(target)
+    Ok(())
+}
+
+/// Puts the files of a branch into its new work tree.
+async fn fill(place: &Place, branch: &str, target: &Path) -> Result<(), TreeError> {
+    let commit = format!("refs/heads/{branch}^{{commit}}");
+    let commit = place.git(&["rev-parse", "--verify", &commit]).await.map_err(TreeError::Git)?;
+    let own = Place::at(&target.canonicalize().unwrap_or_else(|_| target.to_owned()))
+        .ok_or_else(|| TreeError::Git(format!("`{}` is no work tree", target.display())))?;
+    let glass = Glass::over(&own).await.map_err(TreeError::Git)?;
+    let index = own.git_dir.join("index");
+    glass.git_with_index(&index, &["read-tree", "--reset", "-u", commit.trim()]).await.map_err(TreeError::Git)?;
+    Ok(())
+}
+
+fn place(folder: &Path) -> Result<Place, TreeError> {
+    Place::of(folder).ok_or_else(|| TreeError::Git(format!("`{}` is not in a git repository", folder.display())))
+}
+
+/// Whether a folder that the repository calls one of its work trees says so itself: else an agent could make any folder the
+/// place that it works in.
+fn belongs(path: &Path, place: &Place) -> bool {
+    let real = path.canonicalize().ok();
+    real.and_then(|path| Place::at(&path)).is_some_and(|found| found.common == place.common)
+}
+
+/// Whether a link on the way takes a new work tree out of the project.
+fn leads_away(project: &Repository<'_>, target: &Path) -> bool {
+    let Ok(root) = project.path.canonicalize() else { return true };
+    let nearest = target.ancestors().find(|part| part.symlink_metadata().is_ok());
+    let real = nearest.and_then(|part| part.canonicalize().ok());
+    project.worktrees.is_relative() && !real.is_some_and(|real| real.starts_with(&root))
 }
 
 /// Where the branch is checked out, according to `git worktree list --porcelain`.
@@ -103,14 +144,19 @@ fn checked_out(list: &str, branch: &str) -> Option<PathBuf> {
 }
 
 /// Keeps worktrees inside the project out of its own `git status`, without touching a file that people share.
-async fn exclude(project: &Repository<'_>) {
-    let Ok(file) = git(project.path, &["rev-parse", "--git-path", "info/exclude"]).await else { return };
-    let file = project.path.join(file.trim());
+fn exclude(project: &Repository<'_>, place: &Place) {
+    let folder = place.common.join("info");
+    let file = folder.join("exclude");
+    let is_link = folder.symlink_metadata().is_ok_and(|data| data.is_symlink());
     let line = format!("/{}/", project.worktrees.display());
-    let known = std::fs::read_to_string(&file).unwrap_or_default();
-    if project.worktrees.is_relative() && !known.lines().any(|have| have == line) {
+    let known = git::small(&file).unwrap_or_default();
+    let is_other = file.symlink_metadata().is_ok_and(|data| !data.is_file());
+    let wanted = project.worktrees.is_relative() && !known.lines().any(|have| have == line);
+    // Through a link it would be somebody else's file.
+    if wanted && !is_link && !is_other {
         let end = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
         // Only a convenience: a project that cannot be written to fails elsewhere, with words.
+        let _ = std::fs::create_dir_all(&folder);
         let _ = std::fs::write(&file, format!("{known}{end}{line}\n"));
     }
 }
@@ -132,26 +178,29 @@ pub struct ChangedFile {
 }
 
 /// The changes of a work tree since its branch began, with what is not committed and not even known to git. The tree, its
-/// index and its branch stay as they are: git is given an index of our own to look with.
+/// index, its objects and its branch stay as they are: they are looked at through a glass.
 pub async fn changes(folder: &Path) -> Result<Changes, TreeError> {
-    let branch = git(folder, &["rev-parse", "--abbrev-ref", "HEAD"]).await?;
-    let began = git(folder, &["config", "--get", &format!("branch.{}.{BASE}", branch.trim())]).await;
-    let base = began.map_or_else(|_| "HEAD".to_owned(), |base| base.trim().to_owned());
-    let index = git(folder, &["rev-parse", "--absolute-git-dir"]).await?;
-    let index = PathBuf::from(index.trim()).join(format!("moot-index-{}", uuid::Uuid::new_v4().simple()));
-    let looked = look(folder, &base, &index).await;
-    // It is ours alone, and empty of meaning once it was looked at.
-    let _ = std::fs::remove_file(&index);
-    looked
+    let place = place(folder)?;
+    let run = async |arguments: &[&str]| place.git(arguments).await.map_err(TreeError::Git);
+    let head = run(&["rev-parse", "--verify", "HEAD^{commit}"]).await?;
+    let branch = run(&["rev-parse", "--abbrev-ref", "HEAD"]).await?;
+    let began = run(&["config", "--get", &format!("branch.{}.{BASE}", branch.trim())]).await.unwrap_or_default();
+    // Whoever can write the configuration chooses the words here.
+    let base = Some(began.trim()).filter(|began| git::is_hash(began)).unwrap_or(head.trim());
+    let glass = Glass::over(&place).await.map_err(TreeError::Git)?;
+    look(&glass, head.trim(), base).await.map_err(TreeError::Git)
 }
 
-async fn look(folder: &Path, base: &str, index: &Path) -> Result<Changes, TreeError> {
-    let index = Some(("GIT_INDEX_FILE", index.as_os_str()));
-    run(folder, &["read-tree", "HEAD"], index).await?;
-    run(folder, &["add", "--all"], index).await?;
-    let kinds = run(folder, &["diff", "--cached", "-M", "-z", "--name-status", base], index).await?;
-    let counts = run(folder, &["diff", "--cached", "-M", "-z", "--numstat", base], index).await?;
-    let mut diff = run(folder, &["diff", "--cached", "-M", base], index).await?;
+async fn look(glass: &Glass, head: &str, base: &str) -> Result<Changes, String> {
+    glass.git(&["read-tree", head]).await?;
+    glass.add_all().await?;
+    let diff = async |form: &[&str]| {
+        let plain = ["diff", "--cached", "--no-ext-diff", "--no-textconv", "--no-color", "-M"];
+        glass.git(&[&plain[..], form, &[base, "--"]].concat()).await
+    };
+    let kinds = diff(&["-z", "--name-status"]).await?;
+    let counts = diff(&["-z", "--numstat"]).await?;
+    let mut diff = diff(&[]).await?;
     if diff.len() > MOST_DIFF_BYTES {
         let mut end = MOST_DIFF_BYTES;
         while !diff.is_char_boundary(end) {
@@ -199,36 +248,14 @@ fn count_of(counts: &str, path: &str) -> (u64, u64) {
     (0, 0)
 }
 
-async fn has_ref(project: &Path, name: &str) -> bool {
-    git(project, &["show-ref", "--verify", "--quiet", name]).await.is_ok()
-}
-
-/// What git says, or why it does not.
-pub async fn git(folder: &Path, arguments: &[&str]) -> Result<String, TreeError> {
-    run(folder, arguments, None).await
-}
-
-async fn run(folder: &Path, arguments: &[&str], variable: Option<(&str, &OsStr)>) -> Result<String, TreeError> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(arguments).env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-    command.envs(variable);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    let output = match timeout(PATIENCE, command.output()).await {
-        Err(_) => return Err(TreeError::Git(format!("no answer within {} s", PATIENCE.as_secs()))),
-        Ok(Err(error)) => return Err(TreeError::Git(error.to_string())),
-        Ok(Ok(output)) => output,
-    };
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it failed");
-    Err(TreeError::Git(last.trim_start_matches("fatal: ").to_owned()))
+async fn has_ref(place: &Place, name: &str) -> bool {
+    place.git(&["show-ref", "--verify", "--quiet", "--", name]).await.is_ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::plainly as git;
 
     struct Project(tempfile::TempDir);
 

@@ -21,7 +21,7 @@ use crate::config::{Agent, Config};
 use crate::{hosting, modes, runner};
 
 /// The daemon's own folder inside the hub's, so that one beside it on the same machine does not meet it.
-const FOLDER: &str = "hosting";
+pub const FOLDER: &str = "hosting";
 
 /// The agents of the configuration.
 pub fn configured(config: &Config) -> Vec<AgentSpec> {

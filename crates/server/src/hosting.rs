@@ -11,15 +11,21 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::config::{Config, Environment, paths};
+use crate::engine_list::EngineList;
 use crate::runner;
 
-/// Tells the hub's own daemon that there are others to host.
+/// Tells the hub's own daemon that there are others to host, and knows what they can be made of.
 #[derive(Debug, Default)]
 pub struct Hosting {
     changed: watch::Sender<u64>,
+    engines: EngineList,
 }
 
 impl Hosting {
+    pub fn engines(&self) -> &EngineList {
+        &self.engines
+    }
+
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }

@@ -8,6 +8,7 @@ pub mod app;
 pub mod auth;
 pub mod cli;
 pub mod config;
+pub mod engine_list;
 mod hashing;
 pub mod health;
 pub mod hosting;

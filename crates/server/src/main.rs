@@ -9,8 +9,20 @@ fn main() -> ExitCode {
     if let Some(code) = folkmoot_engines::process::keeper::hook() {
         return code;
     }
+    keep_to_ourselves();
     match cli::parse().and_then(cli::run) {
         Ok(code) => code,
         Err(error) => cli::report(&error),
+    }
+}
+
+/// Our memory and our environment hold secrets, and engines run as the same user: no other process of that user may look
+/// into this one.
+fn keep_to_ourselves() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where it cannot be had, the walls around engines still hold.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }

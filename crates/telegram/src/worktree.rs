@@ -44,7 +44,7 @@ pub async fn folder(projects: &Projects, context: &Context, missing: Missing) ->
 
 #[cfg(test)]
 mod tests {
-    use folkmoot_engines::worktree::git;
+    use folkmoot_engines::git::plainly as git;
 
     use super::*;
 

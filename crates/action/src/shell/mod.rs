@@ -179,7 +179,7 @@ impl Reader<'_, '_> {
             "if" | "then" | "elif" | "else" | "while" | "until" | "do" | "!" | "{" | "}" | "fi" | "done" if opens => {}
             "for" | "select" if opens => self.loop_head(),
             "case" | "esac" | "function" | "coproc" if opens => {
-                self.reading.unsure("it has a construct that is not read")
+                self.reading.unsure("it has a construct that is not read");
             }
             // A line that goes on begins no word.
             "" if !word.is_quoted && !word.is_open => {}

@@ -234,6 +234,13 @@ proptest! {
     }
 
     #[test]
+    fn a_line_that_is_certain_is_the_same_inside_another_shell(line in "[a-z$`'\"\\\\(){}<>;&| \n=-]{0,40}") {
+        let (reading, nested) = (read(&line), read(&format!("sh -c {}", quoted(&line))));
+        let kept = reading.commands.iter().all(|command| nested.commands.contains(command));
+        prop_assert!(!reading.is_certain() || kept || nested.unclear.is_some(), "{reading:?} {nested:?}");
+    }
+
+    #[test]
     fn quoting_a_word_keeps_it_one_word(word in "\\PC{0,20}") {
         let line = format!("x {}", quoted(&word));
         prop_assert_eq!(&read(&line).commands[0].words[1], &word);

@@ -144,7 +144,7 @@ impl Reader<'_, '_> {
         word.is_open = true;
         word.text.push('$');
         let mut open = 0;
-        while let Some(c) = self.rest.next() {
+        for c in self.rest.by_ref() {
             word.text.push(c);
             match c {
                 '{' => open += 1,

@@ -169,7 +169,7 @@ fn action_of(ask: &Ask) -> String {
     let title = visible::line(&ask.title.split_whitespace().collect::<Vec<_>>().join(" "));
     match title.chars().count() {
         0 => "go on".to_owned(),
-        ..=MOST_ACTION_CHARS => title,
+        1..=MOST_ACTION_CHARS => title,
         _ => title.chars().take(MOST_ACTION_CHARS - 1).chain(['…']).collect(),
     }
 }

@@ -257,7 +257,7 @@ impl Daemon {
             finished: journal.finished().await?.into_iter().collect(),
             journal,
             rest: Rest::new(client.clone(), &settings.server, key()),
-            programs: Programs::open(&settings, client.clone()).await?,
+            programs: Programs::open(&settings, client.clone(), runner.host()).await?,
             link: Link::start(client, settings.server.clone(), key(), heard),
             modes: Arc::new(Modes::look(&engines::ALL, &runner)),
             desk: Desk::new(Board(events.clone()), runner, MOST_RUNS, CALM),

@@ -1,6 +1,6 @@
 //! Wakes: taken up once, as a command, a new run, more words for a run that goes on, or behind it.
 
-use folkmoot_engines::engines;
+use folkmoot_engines::{engines, words};
 use serde_json::{Value, json};
 
 use super::{Begun, Daemon, Event, Hosted, Live, Taken, Ticket};
@@ -193,7 +193,7 @@ impl Daemon {
             place[key] = Value::from(value);
             place
         };
-        let words = match command {
+        let said = match command {
             Command::Cancel => self.cancel_all(running),
             Command::New => {
                 tell(&self.link, "session.forget", &place);
@@ -201,10 +201,13 @@ impl Daemon {
             }
             Command::Model(None) => format!("The model here is {}.", self.model_of(agent, &wake)),
             Command::Engine(None) => format!("The engine here is {}.", self.engine_here(agent, &wake)),
-            Command::Model(Some(model)) => {
-                tell(&self.link, "session.put", &with("model", &model));
-                format!("From now on `{model}` is asked here.")
-            }
+            Command::Model(Some(model)) => match words::model(&model) {
+                Ok(()) => {
+                    tell(&self.link, "session.put", &with("model", &model));
+                    format!("From now on `{model}` is asked here.")
+                }
+                Err(error) => error.whole(),
+            },
             Command::Engine(Some(engine)) if engines::find(&engine).is_some() => {
                 tell(&self.link, "session.forget", &place);
                 tell(&self.link, "session.put", &with("engine", &engine));
@@ -218,7 +221,7 @@ impl Daemon {
         };
         let Some(parent) = root else { return };
         let reply = json!({"agent_id": agent.id, "channel_id": wake.channel, "parent_id": parent,
-            "content": words, "content_type": "markdown", "delivery_id": wake.delivery});
+            "content": said, "content_type": "markdown", "delivery_id": wake.delivery});
         self.owe("thread.reply", reply, Some(&wake.delivery)).await;
     }
 

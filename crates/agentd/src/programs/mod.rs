@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use folkmoot_engines::process::Host;
 use parking_lot::Mutex;
 use reqwest::{Client, Url};
 use tokio::sync::{mpsc, watch};
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     key: Key,
     data_dir: PathBuf,
     socket: Option<PathBuf>,
+    host: Host,
     known: Mutex<BTreeMap<String, Known>>,
     running: Mutex<HashMap<String, Running>>,
     listener: Mutex<Option<JoinHandle<()>>>,
@@ -54,13 +56,15 @@ struct Running {
 
 impl Programs {
     /// Opens the socket, if there is to be one.
-    pub async fn open(settings: &Settings, client: Client) -> Result<Self, DaemonError> {
+    pub async fn open(settings: &Settings, client: Client, mut host: Host) -> Result<Self, DaemonError> {
+        host.walls.shared.extend(settings.socket.clone());
         let shared = Arc::new(Shared {
             client,
             server: settings.server.clone(),
             key: Arc::clone(&settings.key),
             data_dir: settings.data_dir.clone(),
             socket: settings.socket.clone(),
+            host,
             known: Mutex::default(),
             running: Mutex::default(),
             listener: Mutex::default(),
@@ -120,6 +124,7 @@ impl Programs {
             spec: spec.clone(),
             env: own.to_vec(),
             data_dir: self.shared.data_dir.clone(),
+            host: self.shared.host.clone(),
         };
         let task = tokio::spawn(watched.keep(stopped, restarts, tell));
         Running { spec: spec.clone(), stop, restart, state, task }

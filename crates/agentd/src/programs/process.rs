@@ -22,8 +22,6 @@ pub const LOGS: &str = "logs/agents";
 const MOST_LOG_BYTES: u64 = 8 << 20;
 /// A program that ran this long was well; its restarts are counted anew.
 const WELL: Duration = Duration::from_secs(60);
-/// What a program gets of our own environment. Nothing else: there may be keys in it.
-const INHERITED: [&str; 9] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "SHELL", "XDG_RUNTIME_DIR"];
 
 /// What programs write and say is their owner's business alone.
 fn private_folder(path: &Path) -> std::io::Result<()> {
@@ -40,6 +38,8 @@ pub struct Watched {
     /// What the program needs to find us.
     pub env: Vec<(String, String)>,
     pub data_dir: PathBuf,
+    /// How it is started, and what it must not open.
+    pub host: Host,
 }
 
 /// Why a program no longer runs.
@@ -108,7 +108,7 @@ impl Watched {
             Ok(log) => log,
             Err(error) => return Ended::ByItself(format!("its log cannot be written: {error}")),
         };
-        let mut process = match Process::start(&self.launch(), &Host::default()) {
+        let mut process = match Process::start(&self.launch(), &self.host) {
             Ok(process) => process,
             Err(error) => return Ended::ByItself(error.sentence),
         };
@@ -143,15 +143,13 @@ impl Watched {
     fn launch(&self) -> Launch {
         let mut args: Vec<String> = ["-c", "exec \"$@\" 2>&1", "sh"].map(str::to_owned).to_vec();
         args.extend(self.spec.command.iter().cloned());
-        let mine = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let removed = mine.filter(|name| !INHERITED.contains(&name.as_str())).map(|name| (name, None));
         let set = self.spec.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let set = set.chain(self.env.iter().cloned()).map(|(name, value)| (name, Some(value)));
         let folder = self.data_dir.join("agents").join(as_file_name(&self.name));
         if let Err(error) = private_folder(&folder) {
             tracing::warn!(agent = self.name, %error, "the folder of a program cannot be made");
         }
-        Launch { program: "sh".to_owned(), args, env: removed.chain(set).collect(), folder }
+        Launch { program: "sh".to_owned(), args, env: set.collect(), folder, ..Launch::default() }
     }
 
     fn open_log(&self) -> std::io::Result<File> {

@@ -1,8 +1,8 @@
 //! The keeper: a small process between us and an engine that sees to it that nothing outlives the run.
 //!
-//! The binary starts itself again as `__keeper PROGRAM ARGS…`. The keeper makes a session of its own, becomes the reaper
+//! The binary starts itself again as `__keeper WALLS… -- PROGRAM ARGS…`. The keeper makes a session of its own, becomes the reaper
 //! of orphans below it, and starts the engine in a process group of its own through `__exec`, which asks the kernel to
-//! be killed when the keeper dies. Its standard input is a socket to us. When we say `term`, or when the socket closes
+//! be killed when the keeper dies and puts up the [walls](super::walls). Its standard input is a socket to us. When we say `term`, or when the socket closes
 //! because we are gone (also by SIGKILL), it ends the engine and everything that the engine ever started: SIGTERM, a
 //! moment, SIGKILL. It ends itself only when nothing is left, so waiting for it is waiting for all of them.
 //!
@@ -26,9 +26,14 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, wait};
 
 use super::tree;
+use super::walls::{self, Wall};
 
 pub(super) const KEEPER: &str = "__keeper";
 const EXEC: &str = "__exec";
+/// Only tries whether [walls](super::walls) can be put up.
+pub(super) const TRY: &str = "__try";
+/// Stays outside while a process enters a user name space.
+pub(super) const MAP: &str = "__map";
 
 /// What is left to the engine when we vanish without a word.
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
@@ -43,6 +48,10 @@ pub fn hook() -> Option<ExitCode> {
         Some(keep(&args.collect::<Vec<_>>()))
     } else if word == EXEC {
         Some(exec(&args.collect::<Vec<_>>()))
+    } else if word == TRY {
+        Some(walls::attempt(&args.collect::<Vec<_>>()))
+    } else if word == MAP {
+        Some(walls::map(&args.next()?.to_string_lossy()))
     } else {
         None
     }
@@ -50,7 +59,13 @@ pub fn hook() -> Option<ExitCode> {
 
 /// Replaces this process by the engine, bound to the life of the keeper.
 fn exec(args: &[OsString]) -> ExitCode {
-    let [keeper, program, rest @ ..] = args else { return ExitCode::from(2) };
+    let Some((keeper, args)) = args.split_first() else { return ExitCode::from(2) };
+    let (wall, args) = Wall::read(args);
+    let [program, rest @ ..] = args else { return ExitCode::from(2) };
+    if let Err(why) = wall.put_up() {
+        let _ = writeln!(std::io::stderr(), "the walls around the hub's data cannot be held: {why}");
+        return ExitCode::from(125);
+    }
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -60,6 +75,7 @@ fn exec(args: &[OsString]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
+    // The keeper's environment is the one that was chosen for the engine.
     let error = Command::new(program).args(rest).exec();
     let _ = writeln!(std::io::stderr(), "cannot execute {}: {error}", program.to_string_lossy());
     ExitCode::from(126)

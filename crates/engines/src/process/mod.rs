@@ -22,11 +22,14 @@ use tokio::time::timeout;
 
 use crate::engine::{EngineError, Exit, Launch};
 
+pub mod environment;
 pub mod keeper;
 pub mod lines;
 mod tree;
+pub mod walls;
 
 use lines::{Line, Lines};
+use walls::Walls;
 
 /// How much of standard error is kept.
 const STDERR_KEPT: usize = 4096;
@@ -54,6 +57,8 @@ pub struct Host {
     pub patience: Patience,
     /// The binary whose `main` calls [`keeper::hook`]; `None`: this one.
     pub keeper: Option<PathBuf>,
+    /// What engines must not open.
+    pub walls: Walls,
 }
 
 pub struct Process {
@@ -86,7 +91,10 @@ impl Process {
         let (engine_stdin, our_stdin) = std::io::pipe()?;
         let mut command = Command::new(host.keeper.clone().unwrap_or_else(keeper::own_program));
         let arguments: Vec<OsString> = launch.args.iter().map(OsString::from).collect();
-        command.arg(keeper::KEEPER).arg(program).args(arguments).current_dir(&launch.folder);
+        command.arg(keeper::KEEPER).args(host.walls.around(&launch.folder).arguments()).arg(program).args(arguments);
+        environment::clean(command.as_std_mut(), &launch.pass);
+        // Some believe this variable more than the kernel.
+        command.current_dir(&launch.folder).env("PWD", &launch.folder);
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::piped()).stderr(Stdio::piped());
         for (name, value) in &launch.env {
             match value {

@@ -4,4 +4,5 @@ mod processes;
 mod rules;
 mod serialization;
 mod support;
+mod walls;
 mod warm;

@@ -8,6 +8,7 @@ use folkmoot_engines::engine::{Engine, Mode, Settings};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{ActionEvent, Completed, Event, Phase, ResumeToken};
 use folkmoot_engines::locks::Locks;
+use folkmoot_engines::process::walls::Walls;
 use folkmoot_engines::process::{Host, Patience};
 use folkmoot_engines::run::{Request, Run, Runner};
 
@@ -29,6 +30,10 @@ pub fn stage(engine: &str, mode: &str) -> Stage {
 }
 
 pub fn stage_with(engine: &str, mode: &str, env: &[(&str, &str)], locks: Locks) -> Stage {
+    stage_within(engine, mode, env, locks, Walls::default())
+}
+
+pub fn stage_within(engine: &str, mode: &str, env: &[(&str, &str)], locks: Locks, walls: Walls) -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = Settings { command: env!("CARGO_BIN_EXE_fake-engine").to_owned(), ..Settings::default() };
     let own = [("FAKE_ENGINE", engine), ("FAKE_MODE", mode), ("FAKE_DIR", folder.path().to_str().unwrap())];
@@ -37,7 +42,8 @@ pub fn stage_with(engine: &str, mode: &str, env: &[(&str, &str)], locks: Locks) 
     }
     let settings = BTreeMap::from([(engine.to_owned(), settings)]);
     let patience = Patience { grace: Duration::from_millis(300), term: Duration::from_millis(300) };
-    let host = Host { patience, keeper: Some(PathBuf::from(env!("CARGO_BIN_EXE_fake-engine"))) };
+    let keeper = Some(PathBuf::from(env!("CARGO_BIN_EXE_fake-engine")));
+    let host = Host { patience, keeper, walls };
     let runner = Runner::new(settings, locks, engines::codecs()).on(host);
     Stage { folder, runner, engine: engines::find(engine).unwrap() }
 }

@@ -125,9 +125,17 @@ async fn a_process_that_is_kept_warm_answers_the_next_prompt_of_its_thread() {
 async fn the_warm_mode_is_used_only_where_the_program_knows_it() {
     for engine in PROGRAMS {
         let knows = stage(engine, "warm");
-        assert!(availability::has_warm(knows.engine, &knows.runner.settings(&knows.engine.id())).await, "{engine}");
+        assert!(
+            availability::has_warm(knows.engine, &knows.runner.settings(&knows.engine.id()), &knows.runner.host())
+                .await,
+            "{engine}"
+        );
         let plain = stage(engine, "success");
-        assert!(!availability::has_warm(plain.engine, &plain.runner.settings(&plain.engine.id())).await, "{engine}");
+        assert!(
+            !availability::has_warm(plain.engine, &plain.runner.settings(&plain.engine.id()), &plain.runner.host())
+                .await,
+            "{engine}"
+        );
     }
 }
 
@@ -135,10 +143,11 @@ async fn the_warm_mode_is_used_only_where_the_program_knows_it() {
 async fn engines_are_looked_at_without_starting_a_session() {
     for engine in PROGRAMS {
         let stage = stage(engine, "success");
-        let found = availability::look(stage.engine, &stage.runner.settings(&stage.engine.id())).await;
+        let found =
+            availability::look(stage.engine, &stage.runner.settings(&stage.engine.id()), &stage.runner.host()).await;
         assert!(found.is_usable() && found.version.as_deref() == Some("9.8.7"), "{found:?}");
         let missing = folkmoot_engines::engine::Settings { command: "no-such-engine".into(), ..Default::default() };
-        let found = availability::look(stage.engine, &missing).await;
+        let found = availability::look(stage.engine, &missing, &stage.runner.host()).await;
         assert!(found.problem.unwrap().hint.unwrap().contains(&format!("engines.{engine}.command")));
     }
 }

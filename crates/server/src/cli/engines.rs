@@ -1,8 +1,8 @@
 //! `moot engines`: which engines there are, and which of them can be used here.
 
 use folkmoot_engines::availability::{self, Availability};
-use folkmoot_engines::engine::Settings as EngineSettings;
 use folkmoot_engines::engines;
+use folkmoot_engines::run::Runner;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -21,10 +21,8 @@ pub struct Args {
 
 pub async fn run(settings: &Settings, args: Args) -> anyhow::Result<()> {
     let loaded = settings.load()?;
-    let configured = runner::settings(&loaded.config);
-    let none = EngineSettings::default();
-    let looks = engines::ALL.map(|engine| look(engine, configured.get(engine.id().as_str()).unwrap_or(&none)));
-    let found = join_all(looks).await;
+    let runner = runner::runner(&loaded.config);
+    let found = join_all(engines::ALL.map(|engine| look(engine, &runner))).await;
     let default = &loaded.config.engines.default;
     if args.json {
         let list: Vec<Value> = found.iter().map(|engine| as_json(engine, default)).collect();
@@ -44,10 +42,11 @@ pub fn find(name: &str) -> anyhow::Result<&'static dyn folkmoot_engines::engine:
     })
 }
 
-async fn look(engine: &'static dyn folkmoot_engines::engine::Engine, settings: &EngineSettings) -> Availability {
-    let mut found = availability::look(engine, settings).await;
+async fn look(engine: &'static dyn folkmoot_engines::engine::Engine, runner: &Runner) -> Availability {
+    let (settings, host) = (runner.settings(&engine.id()), runner.host());
+    let mut found = availability::look(engine, &settings, &host).await;
     if found.is_usable() && engine.warm_probe().is_some() {
-        found.warm = Some(availability::has_warm(engine, settings).await);
+        found.warm = Some(availability::has_warm(engine, &settings, &host).await);
     }
     found
 }

@@ -10,6 +10,7 @@ use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{Answer, Ask, AskKind, Completed, Event, ResumeToken};
+use folkmoot_engines::process::Host;
 use folkmoot_engines::progress::Progress;
 use folkmoot_engines::run::{Request, Run, RunHandle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -83,7 +84,7 @@ async fn follow(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let resume = args.resume.as_deref().map(|text| token(engine, text)).transpose()?;
     let folder = folder(args.cwd.as_ref())?;
     let attended = !from_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && !args.json;
-    let mode = mode(engine, &own, &args, attended).await?;
+    let mode = mode(engine, &own, &runner.host(), &args, attended).await?;
     let place = folder.to_string_lossy().into_owned();
     let run = runner.run(engine, Request { prompt, resume, folder, mode, ..Request::default() });
     let listens = mode == Mode::Warm && !from_input && (attended || args.json);
@@ -134,6 +135,7 @@ fn folder(cwd: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
 async fn mode(
     engine: &'static dyn Engine,
     own: &folkmoot_engines::engine::Settings,
+    host: &Host,
     args: &Args,
     attended: bool,
 ) -> anyhow::Result<Mode> {
@@ -148,7 +150,7 @@ async fn mode(
         }
     };
     let may = wish == "warm" || (wish == "auto" && attended);
-    Ok(if may && availability::has_warm(engine, own).await { Mode::Warm } else { Mode::Plain })
+    Ok(if may && availability::has_warm(engine, own, host).await { Mode::Warm } else { Mode::Plain })
 }
 
 struct Session {

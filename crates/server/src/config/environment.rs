@@ -29,6 +29,12 @@ impl Environment {
         self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
+    /// The files that `MOOT_…_FILE` names: each holds a secret.
+    pub fn secret_files(&self) -> impl Iterator<Item = PathBuf> {
+        let named = self.iter().filter(|(name, _)| name.starts_with("MOOT_") && name.ends_with("_FILE"));
+        named.map(|(_, value)| PathBuf::from(value)).collect::<Vec<_>>().into_iter()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (&str, &OsStr)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_os_str()))
     }

@@ -131,6 +131,7 @@ fn load_with(sources: &Sources, path: PathBuf, file: Option<&File>) -> Result<Lo
     let mut config = layers.config();
     if let Some(config) = &mut config {
         config.default_data_dir = paths::data_dir(&sources.environment);
+        config.file = Some(path.clone());
         fill_engine_commands(config);
         layers.validate(config);
     }

@@ -63,6 +63,9 @@ pub struct Config {
     /// The XDG data folder as it was when the configuration was loaded.
     #[serde(skip)]
     default_data_dir: Option<PathBuf>,
+    /// The file that it came from, whether that is there or not.
+    #[serde(skip)]
+    file: Option<PathBuf>,
 }
 
 impl Config {
@@ -76,6 +79,13 @@ impl Config {
             .clone()
             .or_else(|| paths::data_dir(&environment))
             .unwrap_or_else(|| PathBuf::from("folkmoot-data"))
+    }
+
+    /// What only the hub and its owner may read: its folders, its configuration, and files that hold single secrets.
+    pub fn private_paths(&self) -> Vec<PathBuf> {
+        let environment = Environment::of_process();
+        let folders = [Some(self.data_dir()), paths::data_dir(&environment), paths::config_dir(&environment)];
+        folders.into_iter().flatten().chain(self.file.clone()).chain(environment.secret_files()).collect()
     }
 
     /// Whether the value of `key` must never be shown.
@@ -329,6 +339,7 @@ impl Default for Telegram {
 #[serde(default)]
 pub struct Engines {
     pub default: String,
+    pub walls: Walls,
     #[serde(flatten)]
     pub named: BTreeMap<String, Engine>,
 }
@@ -338,9 +349,22 @@ impl Default for Engines {
         let named = ["codex", "claude", "opencode", "pi"];
         Self {
             default: "codex".into(),
+            walls: Walls::Auto,
             named: named.into_iter().map(|name| (name.to_owned(), Engine::named(name))).collect(),
         }
     }
+}
+
+/// Whether the hub's own files are kept from engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Walls {
+    /// Where the kernel can hold them.
+    Auto,
+    /// An engine that cannot be kept out is not started.
+    Required,
+    /// Not at all.
+    Off,
 }
 
 /// `[engines.NAME]`: how one engine is started.
@@ -351,6 +375,7 @@ pub struct Engine {
     pub extra_args: Vec<String>,
     pub model: String,
     pub env: BTreeMap<String, Secret>,
+    pub pass_env: Vec<String>,
     /// Keys that only this engine knows.
     #[serde(flatten)]
     pub own: BTreeMap<String, toml::Value>,

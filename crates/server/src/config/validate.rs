@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use folkmoot_bot::settings::Limits;
+use folkmoot_engines::process::environment;
 use reqwest::Url;
 
 use super::network::{Network, parse_listen};
@@ -164,6 +165,7 @@ fn engines(check: &mut Check, config: &Config) {
     for (name, engine) in &config.engines.named {
         check.name("engines", name);
         check.own_keys(name, engine);
+        check.passed(name, engine);
     }
 }
 
@@ -300,6 +302,15 @@ impl Check {
                 None => problem.hint(format!("it knows {}", known().collect::<Vec<_>>().join(", "))),
             };
             self.add(&path, problem);
+        }
+    }
+
+    /// The hub's own variables hold its secrets.
+    fn passed(&mut self, name: &str, engine: &Engine) {
+        for wrong in engine.pass_env.iter().filter(|name| !environment::is_passable(name)) {
+            let path = format!("engines.{name}.pass_env");
+            let problem = Problem::new(format!("`{path}` may not hold `{wrong}`"));
+            self.add(&path, problem.hint("names of variables, or their beginning and `*`; never `MOOT_…`"));
         }
     }
 

@@ -16,10 +16,13 @@ use utoipa::ToSchema;
 use super::error::ApiError;
 use super::extract::{Caller, Path};
 use super::reply::{self, Answer};
+use crate::limits::RetryAfter;
 use crate::runner;
 
 /// How long an engine may take to answer the test.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// When to come again while somebody else tries the same engine.
+const BUSY: Duration = Duration::from_secs(5);
 const QUESTION: &str = "This is a test of the connection. Answer with the single word OK and do nothing else.";
 
 #[derive(Serialize, ToSchema)]
@@ -37,7 +40,8 @@ pub struct EngineObject {
 }
 
 impl EngineObject {
-    fn new(found: Availability, settings: &Settings) -> Self {
+    fn new(found: &Availability, settings: &Settings) -> Self {
+        let found = found.clone();
         let command = if settings.command.is_empty() { found.engine.clone() } else { settings.command.clone() };
         let (problem, hint) = found.problem.map(|problem| (problem.sentence, problem.hint)).unzip();
         Self {
@@ -51,17 +55,21 @@ impl EngineObject {
     }
 }
 
-/// The engines that agents can be made of, and which of them are installed here.
+/// The engines that agents can be made of, and which of them are installed here (operator). Looked at twice a minute at most.
 #[utoipa::path(get, path = "/v1/engines", tag = "hosting", responses((status = 200, body = [EngineObject])))]
 pub async fn list(caller: Caller) -> Answer {
-    caller.look(|state, actor| access::member(state, actor).map(drop))?;
+    caller.look(access::operator)?;
     let configured = runner::settings(caller.app.config());
     let none = Settings::default();
-    let looks = engines::ALL.map(|engine| {
-        let settings = configured.get(engine.id().as_str()).unwrap_or(&none);
-        async move { EngineObject::new(availability::look(engine, settings).await, settings) }
-    });
-    reply::ok(&join_all(looks).await)
+    let of = |engine: &str| configured.get(engine).unwrap_or(&none).clone();
+    let every = engines::ALL.map(|engine| (engine, of(engine.id().as_str())));
+    let host = runner::runner(caller.app.config()).host();
+    let look = move || async move {
+        let looks = every.iter().map(|(engine, settings)| availability::look(*engine, settings, &host));
+        join_all(looks).await
+    };
+    let found = caller.app.hosting().engines().found(caller.app.now(), look).await;
+    reply::ok(&found.iter().map(|found| EngineObject::new(found, &of(&found.engine))).collect::<Vec<_>>())
 }
 
 #[derive(Serialize, ToSchema)]
@@ -74,11 +82,14 @@ pub struct EngineTest {
     error: Option<String>,
 }
 
-/// Ask an engine for one word (operator).
+/// Ask an engine for one word (operator); by one at a time.
 #[utoipa::path(post, path = "/v1/engines/{engine}/test", tag = "hosting", responses((status = 200, body = EngineTest)))]
 pub async fn test(caller: Caller, Path(engine): Path<String>) -> Answer {
     caller.look(access::operator)?;
     let known = engines::find(&engine).ok_or_else(|| ApiError::not_found("there is no such engine"))?;
+    let Some(_trial) = caller.app.hosting().engines().try_out(&engine) else {
+        return Err(RetryAfter(BUSY).into());
+    };
     let begun = Instant::now();
     let asked = timeout(PATIENCE, ask(&caller, known)).await;
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -93,7 +104,7 @@ pub async fn test(caller: Caller, Path(engine): Path<String>) -> Answer {
 
 /// In an empty folder of its own, so that there is nothing to touch.
 async fn ask(caller: &Caller, engine: &'static dyn Engine) -> Option<Completed> {
-    let folder = caller.app.data_dir().join("engine-test");
+    let folder = caller.app.data_dir().join(runner::TEST_FOLDER);
     crate::modes::make_folder(&folder).ok()?;
     let request = Request { prompt: QUESTION.to_owned(), folder, mode: Mode::Plain, ..Request::default() };
     let mut run = runner::runner(caller.app.config()).run(engine, request);

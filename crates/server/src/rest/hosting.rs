@@ -6,7 +6,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::RoleCard;
 use folkmoot_core::{access, refusal};
 use folkmoot_doors::lark::objects::MemberObject;
-use folkmoot_engines::engines;
+use folkmoot_engines::{engines, words};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -106,6 +106,9 @@ pub async fn create(caller: Caller, Body(body): Body<HostBody>) -> Answer {
     caller.look(access::operator)?;
     if engines::find(&body.engine).is_none() {
         return Err(ApiError::bad_request("there is no such engine; see /v1/engines"));
+    }
+    if let Some(Err(error)) = body.model.as_deref().filter(|model| !model.is_empty()).map(words::model) {
+        return Err(ApiError::bad_request(error.sentence));
     }
     crate::hosting::folder(caller.app.config(), caller.app.data_dir(), &body.name, body.project.as_deref())
         .map_err(ApiError::bad_request)?;

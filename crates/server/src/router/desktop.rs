@@ -8,6 +8,7 @@ use folkmoot_core::event::Event;
 use folkmoot_core::model::{Notification, Role};
 use folkmoot_core::route::Urgency;
 use folkmoot_core::{Record, State};
+use folkmoot_engines::process::environment;
 use tokio::process::Command;
 
 use super::notices::{Notice, Queue};
@@ -81,7 +82,9 @@ async fn show(program: &PathBuf, notice: Notice) {
         Urgency::Normal => "normal",
         Urgency::High => "critical",
     };
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    environment::clean(command.as_std_mut(), environment::OF_DESKTOP);
+    let child = command
         .args(["--app-name=Folkmoot", &format!("--urgency={urgency}"), "--", &notice.title, &notice.body])
         .stdin(Stdio::null())
         .stdout(Stdio::null())

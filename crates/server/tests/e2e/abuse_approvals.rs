@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::support::agents::{Fake, PATIENCE, hosted, hub_with_fake, replies};
-use crate::support::telegram::{ANN, FakeApi, Message, TOKEN, link};
+use crate::support::telegram::fake_api::World;
+use crate::support::telegram::{ANN, FakeApi, Message, TOKEN, hub_with_bot, link};
+use crate::support::terminal::Terminal;
 use crate::support::{Hub, Member, Setup, eventually_within, items, moot, register, start, text};
 
 /// What the fake claude asks for when it is told to ask.
@@ -211,4 +213,54 @@ async fn what_others_write_does_not_steer_the_terminal() {
     let exact = terminal(&hub, &alice, &["channel", "history", "general", "--json"]).await;
     let exact: Value = serde_json::from_str(&exact).expect("JSON");
     assert_eq!(exact[0]["content"], "a\u{1b}[2Jb\u{9b}31m\u{202e}c\u{200b}\rd");
+}
+
+#[tokio::test]
+async fn a_card_that_does_not_fit_says_how_much_follows_and_brings_it() {
+    let (_hub, alice, api) = hub_with_bot(&[]).await;
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&codebot]).await;
+    link(&api, &alice, ANN).await;
+    let mut agent = codebot.lark_agent().await;
+    let command = (0..2500).map(|number| format!("echo line-{number}")).collect::<Vec<_>>().join("\n");
+    let payload = json!({"detail": {"command": format!("{command}\nrm -rf /")}}).to_string();
+    let request = json!({"channel_id": general, "action": "tidy", "payload": payload});
+    agent.asks("approval.request", request, "approval.request").await;
+    let is_card = |message: &Message| message.buttons().iter().any(|data| data.ends_with(":rest"));
+    let card = api.wait("a card", |world| world.shown(ANN).into_iter().rfind(is_card)).await;
+    assert!(card.text.starts_with("⚠️ deletes files without asking") && card.text.contains(" more lines"), "{card:?}");
+    let seen = |world: &World, line: &str| world.shown(ANN).iter().any(|message| message.text.contains(line));
+    assert!(!api.with(|world| seen(world, "line-2499")), "it comes when it is wanted");
+    let rest = card.buttons().into_iter().find(|data| data.ends_with(":rest")).expect("the button");
+    api.press(ANN, card.id, ANN, &rest);
+    api.wait("the rest", |world| seen(world, "rm -rf /").then_some(())).await;
+    let open = alice.rest.get(&alice.path("approvals?status=pending")).await.ok();
+    assert_eq!(items(&open).len(), 1, "nothing was decided by that");
+}
+
+#[tokio::test]
+async fn the_terminal_asks_with_the_whole_action() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let fake = Fake::new(folder.path());
+    let input = json!({"command": "rm -fr build \u{1b}[8m", "row_id": 7});
+    will_ask(&fake, "question", "77", "Bash", &input);
+    let config = folder.path().join("moot.toml");
+    let settings = format!("[engines.claude]\ncommand = {:?}\n", fake.program.to_string_lossy());
+    std::fs::write(&config, settings).expect("a configuration");
+    let words = ["run", "claude", "please ask", "--config", &config.to_string_lossy()];
+    let mut terminal = Terminal::run(folder.path(), &words);
+    for line in [
+        "! deletes files without asking",
+        "Run a command",
+        "rm -fr build ␛[8m",
+        "Folder: ",
+        "Machine: ",
+        "input.row_id: 7",
+        "y = yes",
+    ] {
+        terminal.shows(line).await;
+    }
+    terminal.press("n not now\r");
+    terminal.shows("declined not now").await;
+    terminal.end().await;
 }

@@ -92,7 +92,7 @@ async fn a_python_program_with_only_a_socket_is_an_agent_and_is_started_again_wh
     answered(&scene, "one").await;
     let note = std::fs::read_to_string(&notes).unwrap();
     assert!(!note.contains(&scene.key), "the hub's key does not reach programs");
-    assert!(note.contains("MOOT_AGENT_TOKEN") && !note.contains("XDG_CONFIG_HOME"), "an environment of its own");
+    assert!(note.contains("MOOT_AGENT_TOKEN") && !note.contains("JWT_SECRET"), "an environment of its own");
     let pid: i32 = note.split(' ').next().unwrap().parse().unwrap();
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), rustix::process::Signal::KILL).unwrap();
     answered(&scene, "two").await;

@@ -17,6 +17,7 @@ mod chopsticks_sessions;
 
 mod abuse_keys;
 mod abuse_login;
+mod abuse_machine;
 mod abuse_modes;
 mod abuse_pools;
 mod abuse_revocation;

@@ -58,7 +58,8 @@ async fn an_upload_is_never_held_in_memory() {
     let (hub, alice) = start().await;
     let process = format!("/proc/{}", hub.pid().as_raw_nonzero());
     // 5 sets the peak back to what is used now.
-    std::fs::write(format!("{process}/clear_refs"), "5").expect("the peak is set back");
+    // Only root may say so to a process that lets nobody look into it; else the peak since the start counts.
+    let _ = std::fs::write(format!("{process}/clear_refs"), "5");
     let before = peak_kilobytes(&process);
     let bytes = vec![7u8; 32 * 1024 * 1024];
     let path = alice.path("files");

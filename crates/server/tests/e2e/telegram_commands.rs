@@ -180,6 +180,7 @@ async fn model_and_reasoning_reach_the_engine() {
         ("/model set gpt-x", "codex in this chat: model gpt-x"),
         ("/reasoning set high", "codex in this chat: reasoning high"),
         ("/reasoning set enormous", "the levels are"),
+        ("/model set --auto", "--auto is no name of a model"),
         ("/model", "codex in this chat: model gpt-x"),
     ] {
         bridge.api.say(ANN, ANN, command);
@@ -333,7 +334,7 @@ pub async fn with_a_card() -> (Bridge, Message) {
     let bridge = setup.start().await;
     bridge.api.wait("the menu", |world| (!world.commands.is_empty()).then_some(())).await;
     bridge.api.say(GROUP, ANN, "/claude clean up");
-    let card = bridge.wait_text(GROUP, "permission · claude").await;
+    let card = bridge.wait_text(GROUP, "⚠️ deletes files without asking\npermission · claude").await;
     (bridge, card)
 }
 
@@ -365,7 +366,7 @@ async fn a_reply_to_the_card_is_the_note_to_the_engine() {
     let bridge = Bridge::start().await;
     bridge.api.wait("the menu", |world| (!world.commands.is_empty()).then_some(())).await;
     bridge.api.say(ANN, ANN, "/claude clean up");
-    let card = bridge.wait_text(ANN, "permission · claude").await;
+    let card = bridge.wait_text(ANN, "⚠️ deletes files without asking\npermission · claude").await;
     bridge.api.reply(ANN, ANN, "use trash instead", card.id);
     bridge.wait_text(ANN, "done · claude").await;
     let answers = std::fs::read_to_string(bridge.path("answers")).unwrap();
@@ -377,7 +378,7 @@ async fn a_card_whose_engine_ended_with_the_bridge_says_so() {
     let mut bridge = Bridge::start().await;
     bridge.api.wait("the menu", |world| (!world.commands.is_empty()).then_some(())).await;
     bridge.api.say(ANN, ANN, "/claude clean up");
-    let card = bridge.wait_text(ANN, "permission · claude").await;
+    let card = bridge.wait_text(ANN, "⚠️ deletes files without asking\npermission · claude").await;
     bridge.kill();
     bridge.restart().await;
     let expired = bridge.api.wait_shown(ANN, "the card", |message| message.text.contains("no longer open")).await;

@@ -214,7 +214,7 @@ async fn a_voice_note_or_a_file_in_reply_to_a_card_is_the_note() {
         let bridge = setup.start().await;
         bridge.api.wait("the menu", |world| (!world.commands.is_empty()).then_some(())).await;
         bridge.api.say(ANN, ANN, "/claude clean up");
-        let card = bridge.wait_text(ANN, "permission · claude").await;
+        let card = bridge.wait_text(ANN, "⚠️ deletes files without asking\npermission · claude").await;
         let (fields, expected) = match file {
             "v" => (voice(&json!({"reply_to": card.id})), "(voice transcribed) fix the spoken bug"),
             _ => {

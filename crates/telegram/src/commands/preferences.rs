@@ -2,6 +2,7 @@
 
 use folkmoot_engines::engines;
 use folkmoot_engines::event::EngineId;
+use folkmoot_engines::words;
 
 use super::{Answer, Call, context_here, known_engine, said};
 use crate::bridge::Bridge;
@@ -92,8 +93,8 @@ struct Dial {
 }
 
 pub async fn model(bridge: &Bridge, call: &Call) -> Answer {
-    turn(bridge, call, &Dial { command: "model", word: "MODEL", preference: Preference::Model, check: |_, _| None })
-        .await
+    let check = |_: &EngineId, model: &str| words::model(model).err().map(|error| error.whole());
+    turn(bridge, call, &Dial { command: "model", word: "MODEL", preference: Preference::Model, check }).await
 }
 
 pub async fn reasoning(bridge: &Bridge, call: &Call) -> Answer {

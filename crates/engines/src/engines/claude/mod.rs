@@ -60,6 +60,10 @@ impl Engine for Claude {
         Some(WarmProbe { args: &["--help"], says: "--input-format" })
     }
 
+    fn variables(&self) -> &'static [&'static str] {
+        &["ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "IS_SANDBOX"]
+    }
+
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         let settings = order.settings;
         let stream =

@@ -56,6 +56,10 @@ impl Engine for Codex {
         Some(WarmProbe { args: &["app-server", "--help"], says: "app-server" })
     }
 
+    fn variables(&self) -> &'static [&'static str] {
+        &["CODEX_*", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"]
+    }
+
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         let settings = order.settings;
         let stream = ["--json", "--skip-git-repo-check", "--color", "-o", "--output-schema", "--output-last-message"];

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::plain::{Plain, Translate};
 use crate::engine::{Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
+use crate::process::environment;
 use crate::resume::{ResumeCodec, ValueRule};
 
 mod serve;
@@ -68,6 +69,10 @@ impl Engine for Opencode {
 
     fn warm_probe(&self) -> Option<WarmProbe> {
         Some(WarmProbe { args: &["serve", "--help"], says: "--hostname" })
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        environment::OF_ANY_PROVIDER
     }
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {

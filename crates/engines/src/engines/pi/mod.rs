@@ -9,6 +9,7 @@ use crate::engine::{
     Dialog, Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe,
 };
 use crate::event::EngineId;
+use crate::process::environment;
 use crate::resume::{ResumeCodec, ValueRule};
 
 mod rpc;
@@ -51,11 +52,15 @@ impl Engine for Pi {
         Some(WarmProbe { args: &["--help"], says: "rpc" })
     }
 
+    fn variables(&self) -> &'static [&'static str] {
+        environment::OF_ANY_PROVIDER
+    }
+
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         let stream = ["--print", "-p", "--mode", "--session", "--continue", "-c", "--resume", "-r", "--no-session"];
         order.settings.refuse_args(&ID, &stream, "they decide how we talk to it; leave them out")?;
         let session = match order.resume {
-            Some(token) => token.value.clone(),
+            Some(token) => known_session(order, &token.value)?,
             None => new_session(order).to_string_lossy().into_owned(),
         };
         let mut launch = Launch::of(order, &ID);
@@ -76,17 +81,33 @@ impl Engine for Pi {
     }
 }
 
+/// A session by its id, or by its file; a file that is none of pi's own would be read, and written to.
+fn known_session(order: &Order<'_>, value: &str) -> Result<String, EngineError> {
+    let path = Path::new(value);
+    let plain = |part: std::path::Component<'_>| part != std::path::Component::ParentDir;
+    let own = || path.starts_with(sessions(order)) && path.components().all(plain) && value.ends_with(".jsonl");
+    if !value.contains(['/', '\\']) && value != "~" || own() {
+        return Ok(value.to_owned());
+    }
+    let hint = format!("pi keeps its sessions in {}", sessions(order).display());
+    Err(EngineError::new(format!("`{value}` is not a session of pi"), hint))
+}
+
 /// The file of a new session, where pi itself would put it.
 fn new_session(order: &Order<'_>) -> PathBuf {
+    let place = order.folder.to_string_lossy();
+    let place = place.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
+    let name = format!("{}_{}.jsonl", file_time(order.now), uuid::Uuid::new_v4().simple());
+    sessions(order).join(format!("--{place}--")).join(name)
+}
+
+fn sessions(order: &Order<'_>) -> PathBuf {
     let folder = order.settings.env.get("PI_CODING_AGENT_DIR").cloned();
     let folder = folder.or_else(|| std::env::var("PI_CODING_AGENT_DIR").ok()).map(PathBuf::from).unwrap_or_else(|| {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
         home.join(".pi/agent")
     });
-    let place = order.folder.to_string_lossy();
-    let place = place.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
-    let name = format!("{}_{}.jsonl", file_time(order.now), uuid::Uuid::new_v4().simple());
-    Path::new(&folder).join("sessions").join(format!("--{place}--")).join(name)
+    folder.join("sessions")
 }
 
 /// UTC as `2026-03-02T10-11-12-000Z`.

@@ -5,13 +5,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use folkmoot_engines::process::walls::{self, Kind};
 use rustix::process::{Resource, getrlimit};
 use serde_json::Value;
 
 use super::Finding;
 use crate::cli::client::{Hub, Session, items, text};
 use crate::cli::{output, profile};
-use crate::config::{Config, Loaded};
+use crate::config::{Config, Loaded, Walls, keys, values};
 use crate::modes;
 
 const MODES: &str = "private files";
@@ -189,6 +190,31 @@ pub fn smarthole(config: &Config, hub: &Answer) -> Finding {
         (true, _) => {
             Finding::warn(SUBJECT, format!("{listen} is taken, so the hub would start without this door"), REMEDY)
         }
+    }
+}
+
+/// Whether engines are kept from what only the hub and its owner may read.
+pub fn walls(config: &Config) -> Finding {
+    const SUBJECT: &str = "walls";
+    const REMEDY: &str = "allow user name spaces, or use a kernel with Landlock (Linux 5.19 or newer); else host agents on another machine, or as another user, with `moot agentd`";
+    const CLOSED: &str = "engines cannot open the hub's own files";
+    match (config.engines.walls, walls::possible(None)) {
+        (Walls::Off, _) => {
+            let sentence = "turned off, so engines can read the hub's data and secrets";
+            Finding::warn(SUBJECT, sentence, "set `engines.walls` to auto")
+        }
+        (Walls::Required, Err(why)) => Finding::fail(SUBJECT, format!("no engine will be started: {why}"), REMEDY),
+        (Walls::Auto, Err(why)) => {
+            Finding::warn(SUBJECT, format!("engines can read the hub's data and secrets: {why}"), REMEDY)
+        }
+        (_, Ok(Kind::Curtain)) => Finding::ok(SUBJECT, CLOSED),
+        (_, Ok(Kind::Landlock)) => match config.data_dir().parent() {
+            Some(parent) => {
+                let sentence = format!("{CLOSED}, nor make anything new directly in {} or above", parent.display());
+                Finding::ok(SUBJECT, sentence)
+            }
+            None => Finding::ok(SUBJECT, CLOSED),
+        },
     }
 }
 

@@ -105,6 +105,7 @@ fn examine(loaded: &Loaded) -> anyhow::Result<Vec<Finding>> {
     findings.push(checks::main_listener(&loaded.config, &hub));
     findings.push(checks::smarthole(&loaded.config, &hub));
     findings.push(checks::open_files());
+    findings.push(checks::walls(&loaded.config));
     findings.push(runtime.block_on(checks::profile()));
     findings.extend(runtime.block_on(telegram::check(&loaded.config)));
     Ok(findings)

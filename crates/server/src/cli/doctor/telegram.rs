@@ -116,7 +116,8 @@ async fn all_engines(config: &Config) -> Vec<Finding> {
 
 async fn one_engine(config: &Config, engine: &'static dyn Engine) -> Finding {
     let name = engine.id();
-    let found = availability::look(engine, &runner::runner(config).settings(&name)).await;
+    let runner = runner::runner(config);
+    let found = availability::look(engine, &runner.settings(&name), &runner.host()).await;
     let Some(problem) = found.problem else {
         return Finding::ok(ENGINE, format!("{name} {}", found.version.unwrap_or_default()));
     };
