@@ -15,6 +15,15 @@ use crate::process::{Managed, SERVER_CORE};
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// The hub logs as it does by default, because that is part of what it costs.
 const LOG: &str = "hub.log";
+const NO_LIMITS: [&str; 7] = [
+    "REQUESTS_PER_SECOND",
+    "MESSAGES_PER_SECOND",
+    "WORKSPACE_MESSAGES_PER_SECOND",
+    "CHANNELS_PER_HOUR",
+    "MEMBERS_PER_HOUR",
+    "HTTP_CONNECTIONS",
+    "HTTP_CONNECTIONS_PER_ADDRESS",
+];
 const PASSWORD: &str = "correct horse battery staple";
 
 pub struct Hub {
@@ -127,6 +136,8 @@ fn command(moot: &Path, data_dir: &Path, address: SocketAddr) -> Result<Command>
         .arg("--listen")
         .arg(address.to_string())
         .env("HOME", &home)
+        // One member stands for many here and is as fast as it can.
+        .envs(NO_LIMITS.map(|limit| (format!("MOOT_LIMITS__{limit}"), "0")))
         .current_dir(&home)
         .stderr(File::options().create(true).append(true).open(data_dir.join(LOG))?);
     for (name, _) in std::env::vars_os() {

@@ -21,6 +21,7 @@ pub mod model;
 pub mod moment;
 pub mod names;
 pub mod pools;
+pub mod quota;
 pub mod rank;
 pub mod record;
 pub mod refusal;

@@ -39,6 +39,12 @@ pub trait Lookup {
     fn record(&self, kind: Kind, id: u128) -> Found<Option<Record>>;
 
     fn records(&self, kind: Kind, filter: &Filter) -> Found<Vec<Record>>;
+
+    /// How many bytes the files hold that match, whatever the filter's limit.
+    fn stored_bytes(&self, filter: &Filter) -> Found<u64> {
+        let files = self.list::<File>(&filter.clone().limit(usize::MAX))?;
+        Ok(files.iter().map(|file| file.size).sum())
+    }
 }
 
 /// Typed access on top of [`Lookup`].

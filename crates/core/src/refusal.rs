@@ -16,6 +16,8 @@ pub enum Code {
     Conflict,
     TooLarge,
     RateLimited,
+    /// There is too much of it already, and waiting does not help.
+    Quota,
     /// What was said waits for people to let it pass.
     Held,
     AlreadyAnswered,
@@ -36,6 +38,7 @@ impl Code {
             Self::Conflict => "CONFLICT",
             Self::TooLarge => "PAYLOAD_TOO_LARGE",
             Self::RateLimited => "RATE_LIMITED",
+            Self::Quota => "QUOTA",
             Self::Held => "held",
             Self::AlreadyAnswered => "already_answered",
             Self::Unavailable => "INTERNAL_ERROR",
@@ -49,6 +52,8 @@ pub struct Refusal {
     pub text: Cow<'static, str>,
     /// What people want to know beyond the sentence, which programs compare.
     pub detail: Option<String>,
+    /// In how many milliseconds the same would not be refused.
+    pub retry_in: Option<crate::Millis>,
 }
 
 impl fmt::Display for Refusal {
@@ -64,11 +69,11 @@ impl std::error::Error for Refusal {}
 
 impl Refusal {
     pub const fn new(code: Code, text: &'static str) -> Self {
-        Self { code, text: Cow::Borrowed(text), detail: None }
+        Self { code, text: Cow::Borrowed(text), detail: None, retry_in: None }
     }
 
     pub fn with_text(code: Code, text: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, text: text.into(), detail: None }
+        Self { code, text: text.into(), detail: None, retry_in: None }
     }
 
     #[must_use]

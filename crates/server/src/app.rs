@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
@@ -25,8 +25,10 @@ use crate::hosting::Hosting;
 use crate::hub::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
 use crate::limits::RateLimits;
 use crate::metrics::Metrics;
+use crate::net::Bounds;
 use crate::origin::Origins;
 use crate::pools::Pools;
+use crate::quotas::Quotas;
 use crate::router::Router;
 use crate::setup::Setup;
 use crate::ws;
@@ -42,6 +44,7 @@ struct Inner {
     readers: Readers,
     auth: Auth,
     limits: RateLimits,
+    quotas: Quotas,
     metrics: Arc<Metrics>,
     router: Router,
     ids: Mutex<IdSource>,
@@ -54,6 +57,8 @@ struct Inner {
     files_dir: PathBuf,
     setup: Setup,
     started: Instant,
+    /// What is wrong with the database, once it was found.
+    damage: OnceLock<String>,
     stop: tokio::sync::watch::Receiver<bool>,
 }
 
@@ -105,6 +110,7 @@ impl App {
             files_dir: data_dir.join("files"),
             data_dir,
             router: Router::new(&parts.config),
+            quotas: Quotas::new(parts.config.limits.clone(), Arc::clone(&parts.metrics)),
             config: parts.config,
             state: parts.state,
             mailbox: parts.mailbox,
@@ -119,6 +125,7 @@ impl App {
             connections: TaskTracker::new(),
             setup: Setup::default(),
             started: Instant::now(),
+            damage: OnceLock::new(),
             stop: parts.stop,
         }))
     }
@@ -141,6 +148,15 @@ impl App {
 
     pub fn limits(&self) -> &RateLimits {
         &self.0.limits
+    }
+
+    pub fn quotas(&self) -> &Quotas {
+        &self.0.quotas
+    }
+
+    /// Whether a command may be put to the hub now.
+    pub fn admits(&self, actor: Actor, command: &Command) -> Result<(), Refusal> {
+        self.with_state(|state| self.0.quotas.command(state, actor, command, self.now()))
     }
 
     /// Whether the configuration lets a door be used.
@@ -197,6 +213,27 @@ impl App {
         self.ask(nobody, Work::CatchUp).await.map(|_| ())
     }
 
+    /// Looks for damage of the database on a thread of its own, for a while.
+    pub fn look_for_damage(&self, at_most: Duration) {
+        let app = self.clone();
+        let look = move || {
+            if let Some(damage) = folkmoot_store::find_damage(app.data_dir(), at_most) {
+                tracing::error!(
+                    damage,
+                    "the database is damaged; bring a backup back with `moot restore FILE --force`"
+                );
+                let _ = app.0.damage.set(damage);
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("damage".to_owned()).spawn(look) {
+            tracing::warn!(%error, "the database was not looked through");
+        }
+    }
+
+    pub fn damage(&self) -> Option<&str> {
+        self.0.damage.get().map(String::as_str)
+    }
+
     /// Whether the hub can take messages.
     pub async fn can_store(&self) -> Result<(), Refusal> {
         let nobody = Actor::nobody(folkmoot_core::model::Door::Rest);
@@ -214,8 +251,17 @@ impl App {
 
     fn queue(&self, actor: Actor, work: Work) -> impl Future<Output = Answer> + Send + use<> {
         let (sender, receiver) = oneshot::channel();
-        self.submit(Job { actor, work, respond: Respond::Caller(sender) });
-        async { receiver.await.unwrap_or_else(|_| Err(stopping())) }
+        let admitted = match &work {
+            Work::Decide(command) => self.admits(actor, command),
+            _ => Ok(()),
+        };
+        if admitted.is_ok() {
+            self.submit(Job { actor, work, respond: Respond::Caller(sender) });
+        }
+        async {
+            admitted?;
+            receiver.await.unwrap_or_else(|_| Err(stopping()))
+        }
     }
 
     /// From now on hears, after the commit, of every event that `interest` accepts.
@@ -347,6 +393,11 @@ impl App {
     /// Which web pages may speak to this hub.
     pub fn origins(&self) -> Origins<'_> {
         Origins::new(&self.0.config.server)
+    }
+
+    pub fn http_bounds(&self) -> Bounds {
+        let limits = &self.0.config.limits;
+        Bounds { total: limits.http_connections as usize, per_address: limits.http_connections_per_address as usize }
     }
 
     pub fn is_trusted_proxy(&self, address: IpAddr) -> bool {

@@ -22,6 +22,7 @@ mod modes;
 pub mod net;
 mod origin;
 pub mod pools;
+pub mod quotas;
 pub mod rest;
 pub mod router;
 pub mod runner;

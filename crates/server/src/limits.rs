@@ -1,4 +1,4 @@
-//! How often somebody may try: a generous bucket per member for requests, tight ones for what can be guessed.
+//! How often somebody may try what can be guessed.
 //!
 //! A guess is counted before it is looked at and given back if it was right, so that many at once are not more than
 //! many in turn. Whom a failure counts against depends on who it may be: a device that has logged in before answers for
@@ -7,21 +7,15 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use folkmoot_core::ids::MemberId;
 use folkmoot_core::{Code, Refusal};
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::hashing::Standing;
 
-const REQUESTS_PER_SECOND: u32 = 1000;
-const REQUEST_BURST: u32 = 2000;
 /// Failures within a window: of one account from one address, of one device, of one address, of one network that gives
 /// out addresses (IPv6), and of one account from all places where it was never used.
 const PER_ACCOUNT_AND_ADDRESS: u32 = 5;
@@ -54,8 +48,6 @@ impl From<RetryAfter> for Refusal {
 }
 
 pub struct RateLimits {
-    requests: DefaultKeyedRateLimiter<MemberId>,
-    clock: DefaultClock,
     /// Nobody can make names that fall on a chosen key.
     salt: [u8; 16],
     logins: Arc<Mutex<Attempts>>,
@@ -66,24 +58,11 @@ pub struct RateLimits {
 
 impl Default for RateLimits {
     fn default() -> Self {
-        let per_second = NonZeroU32::new(REQUESTS_PER_SECOND).unwrap_or(NonZeroU32::MIN);
-        let burst = NonZeroU32::new(REQUEST_BURST).unwrap_or(NonZeroU32::MIN);
-        Self {
-            requests: RateLimiter::keyed(Quota::per_second(per_second).allow_burst(burst)),
-            clock: DefaultClock::default(),
-            salt: rand::random(),
-            logins: Arc::default(),
-            guesses: Arc::default(),
-            familiar: Mutex::default(),
-        }
+        Self { salt: rand::random(), logins: Arc::default(), guesses: Arc::default(), familiar: Mutex::default() }
     }
 }
 
 impl RateLimits {
-    pub fn check_request(&self, member: MemberId) -> Result<(), RetryAfter> {
-        self.requests.check_key(&member).map_err(|until| RetryAfter(until.wait_time_from(self.clock.now())))
-    }
-
     /// What a log-in to an account is counted against. The device is one that has proven to have logged in before.
     pub fn login(&self, account: &str, address: IpAddr, device: Option<&str>, now: Instant) -> Attempt {
         let place = place_of(address);
@@ -132,8 +111,6 @@ impl RateLimits {
         let mut familiar = self.familiar.lock();
         familiar.retain(|_, since| now.duration_since(*since) < FAMILIAR_FOR);
         familiar.shrink_to_fit();
-        drop(familiar);
-        self.requests.retain_recent();
     }
 
     fn is_familiar(&self, key: Key, now: Instant) -> bool {
@@ -271,15 +248,6 @@ mod tests {
 
     fn failures(attempt: impl Fn(usize) -> Attempt, now: Instant) -> usize {
         (0..1000).take_while(|number| attempt(*number).begin(now).is_ok()).count()
-    }
-
-    #[test]
-    fn requests_are_limited_per_member() {
-        let limits = RateLimits::default();
-        let (busy, calm) = (MemberId(1), MemberId(2));
-        let refused = (0..100_000).find_map(|_| limits.check_request(busy).err()).expect("a limit");
-        assert_eq!(refused.whole_seconds(), 1);
-        assert_eq!(limits.check_request(calm), Ok(()));
     }
 
     #[test]

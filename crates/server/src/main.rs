@@ -3,6 +3,11 @@
 use std::process::ExitCode;
 
 use folkmoot_server::cli;
+use tikv_jemallocator::Jemalloc;
+
+/// It gives back what a burst used; see `docs/decisions/0006-memory-comes-back.md`.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     // This binary also watches over the engines that it starts.

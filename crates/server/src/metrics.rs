@@ -46,6 +46,8 @@ pub struct Metrics {
     pub held: Counter,
     pub refused: Counter,
     pub storage_failures: Counter,
+    pub limited: Counter,
+    pub stored_bytes: Gauge,
     pub pool_agents: Family<PoolLabel, Gauge>,
     pub pool_sessions: Family<KindLabel, Gauge>,
     pub pool_requests: Family<OutcomeLabel, Counter>,
@@ -66,6 +68,8 @@ impl Default for Metrics {
             held: Counter::default(),
             refused: Counter::default(),
             storage_failures: Counter::default(),
+            limited: Counter::default(),
+            stored_bytes: Gauge::default(),
             pool_agents: Family::default(),
             pool_sessions: Family::default(),
             pool_requests: Family::default(),
@@ -90,6 +94,12 @@ impl Default for Metrics {
         registry.register("held", "Texts of agents that the brake held", metrics.held.clone());
         registry.register("refused", "Commands refused", metrics.refused.clone());
         registry.register("storage_failures", "Batches that could not be stored", metrics.storage_failures.clone());
+        registry.register(
+            "limited",
+            "Requests, frames, messages and uploads refused by a limit",
+            metrics.limited.clone(),
+        );
+        registry.register("stored_bytes", "Bytes that uploaded files hold", metrics.stored_bytes.clone());
         registry.register("pool_agents", "Connected agents per pool", metrics.pool_agents.clone());
         registry.register("pool_sessions", "Voice channels served, per kind", metrics.pool_sessions.clone());
         registry.register("pool_requests", "Requests to agents, per pool and outcome", metrics.pool_requests.clone());

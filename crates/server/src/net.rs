@@ -1,7 +1,9 @@
 //! The main listener: one TCP port for REST, health and the doors' WebSockets.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,6 +15,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -40,25 +43,82 @@ pub fn is_of_this_machine(address: IpAddr, headers: &HeaderMap) -> bool {
     address.to_canonical().is_loopback() && !FORWARDED.iter().any(|name| headers.contains_key(*name))
 }
 
+/// How many HTTP connections there may be at a time, in all and from one address. Those that became WebSockets do not count.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub total: usize,
+    pub per_address: usize,
+}
+
+/// Who is connected now, on one listener.
+#[derive(Default)]
+struct Guests(Mutex<HashMap<IpAddr, usize>>);
+
+/// One of them, until it leaves.
+struct Admitted {
+    guests: Arc<Guests>,
+    address: IpAddr,
+}
+
+impl Guests {
+    /// None when there are too many already; 0 is no bound.
+    fn admit(self: &Arc<Self>, address: IpAddr, bounds: Bounds, is_proxy: bool) -> Option<Admitted> {
+        let mut counts = self.0.lock();
+        let full = |count: usize, bound: usize| bound > 0 && count >= bound;
+        if full(counts.values().sum(), bounds.total) {
+            return None;
+        }
+        let count = counts.entry(address).or_default();
+        if full(*count, bounds.per_address) && !is_proxy {
+            return None;
+        }
+        *count += 1;
+        Some(Admitted { guests: Arc::clone(self), address })
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut counts = self.guests.0.lock();
+        if let Some(count) = counts.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.address);
+            }
+        }
+    }
+}
+
 /// Accepts connections until told to stop, then lets requests under way finish.
 pub async fn serve(listener: TcpListener, app: App, router: Router, stop: watch::Receiver<bool>) {
-    serve_with(listener, stop, move |address, request| respond(app.clone(), router.clone(), address, request)).await;
+    let hub = app.clone();
+    serve_with(listener, &hub, stop, move |address, request| respond(app.clone(), router.clone(), address, request))
+        .await;
 }
 
 /// The same for a door with a listener of its own, which answers requests in its own way.
 pub async fn serve_with<Answer>(
     listener: TcpListener,
+    app: &App,
     mut stop: watch::Receiver<bool>,
     respond: impl Fn(SocketAddr, Request<Incoming>) -> Answer + Clone + Send + 'static,
 ) where
     Answer: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
 {
+    let (bounds, guests) = (app.http_bounds(), Arc::new(Guests::default()));
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => {
-                    connections.spawn(serve_one(stream, address, respond.clone(), stop.clone()));
+                    // Whoever is one too many is closed at once: an answer would cost what the bound is to save.
+                    if let Some(admitted) = guests.admit(address.ip(), bounds, app.is_trusted_proxy(address.ip())) {
+                        let serving = serve_one(stream, address, respond.clone(), stop.clone());
+                        connections.spawn(async move {
+                            serving.await;
+                            drop(admitted);
+                        });
+                    }
                 }
                 Err(error) => {
                     // Out of file descriptors, most likely: those who are connected go on.

@@ -26,6 +26,8 @@ use crate::{agentd, health, listen, log, modes, net, pools, rest, router, telegr
 
 const READERS: usize = 3;
 const TIDY_EVERY: Duration = Duration::from_secs(30);
+/// How long a start looks through the database for damage, beside everything else; `moot doctor` looks through all of it.
+const DAMAGE_PATIENCE: Duration = Duration::from_secs(2);
 /// A stop must be over within 5 s, whatever peers do.
 const STOP_PATIENCE: Duration = Duration::from_millis(3500);
 
@@ -48,6 +50,7 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     let bridge = telegram::beside_hub(&hub.app, config_file, hub.stop.subscribe());
     router::start(&hub.app);
     router::listener::open(&hub.app).await?;
+    hub.app.look_for_damage(DAMAGE_PATIENCE);
     // Whoever reads that the hub is there may stop it cleanly.
     let stop = asked_to_stop();
     announce(&hub.app, listener.local_addr()?);
@@ -68,6 +71,7 @@ impl Hub {
         let directory = store.directory().context("cannot read the database")?;
         let mut state = State::load(directory.records, directory.heads);
         state.set_wake_rules(config.wakes.rules());
+        state.set_quota_rules(config.limits.rules());
         let state = Arc::new(RwLock::new(state));
         let mailbox = Arc::new(Mailbox::default());
         let metrics = Arc::new(Metrics::default());
@@ -185,6 +189,10 @@ fn open_store(data_dir: &Path) -> anyhow::Result<Box<dyn Store>> {
             StoreError::InUse(_) => fault.hint("stop the other hub, or choose another folder with --data-dir"),
             StoreError::Folder { .. } => fault.hint("choose a folder you can write to with --data-dir"),
             StoreError::Full => fault.hint("free some space on the disk of the data folder"),
+            StoreError::LogLost { .. } => fault.hint(
+                "what was said last may be missing: bring the log back, or a backup with `moot restore FILE --force`; \
+                 to go on with what is there, remove `hub.db-mark` beside it",
+            ),
             StoreError::Other(_) => {
                 fault.hint("if the database is damaged, bring a backup back with `moot restore FILE --force`")
             }

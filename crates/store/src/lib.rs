@@ -20,7 +20,7 @@ mod archive;
 pub use archive::{BESIDE, backup, restore};
 
 mod inspect;
-pub use inspect::{Inspection, inspect};
+pub use inspect::{Inspection, find_damage, inspect};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -28,6 +28,8 @@ pub enum StoreError {
     Newer { found: u32, known: u32 },
     #[error("the disk is full")]
     Full,
+    #[error("the log `{path}` is gone or cut: the database needs {needed} pages of it, and {found} are there")]
+    LogLost { path: String, needed: u64, found: u64 },
     #[error("another hub is using the data folder `{0}`")]
     InUse(String),
     #[error("cannot use the data folder `{path}`: {cause}")]
@@ -90,8 +92,11 @@ pub trait Reader: Lookup + Send {
     /// Newest first; with `after` alone, the oldest ones after it, still listed newest first.
     fn messages(&self, channel: ChannelId, page: Page) -> Found<Vec<Message>>;
 
-    /// The message and everything below it, oldest first; deleted replies are left out.
-    fn thread(&self, root: MessageId) -> Found<Vec<Message>>;
+    /// The message and the newest replies to it before a position, oldest first; deleted replies are left out.
+    fn thread(&self, root: MessageId, before: Option<u64>, limit: usize) -> Found<Vec<Message>>;
+
+    /// The position of the last stored event of a channel; 0 before the first.
+    fn last_seq(&self, channel: ChannelId) -> Found<u64>;
 
     /// Stored events after a position, in order, deleted messages included.
     fn replay(&self, channel: ChannelId, after: u64, limit: usize) -> Found<Vec<Replay>>;

@@ -1,6 +1,6 @@
 //! Channels, who is in them, and how far each has read.
 
-use super::{Context, Decision, Outcome, visible_name, windows};
+use super::{Context, Decision, Outcome, quotas, visible_name, windows};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
@@ -43,6 +43,7 @@ pub fn create(
             "type must be `channel` or `private`; direct channels are opened with their members",
         ));
     }
+    quotas::one_more_channel(context, creator)?;
     let name = free_name(context, workspace, &name, None)?;
     let channel = new_channel(context, workspace, kind, name, creator);
     let channel = Channel { topic: topic_text(&topic)?, ..channel };
@@ -184,6 +185,7 @@ pub fn open_direct(
     if let Some(room) = context.state.direct_between(&members) {
         return Ok(Decision::nothing(Reply::Channel { channel: room.channel.clone(), created: false }));
     }
+    quotas::one_more_channel(context, caller)?;
     let kind = if members.len() == 2 { ChannelKind::Dm } else { ChannelKind::GroupDm };
     let names: Vec<_> = members.iter().map(|id| context.state.name_of(*id)).collect();
     let channel = new_channel(context, workspace, kind, names.join(", "), caller);

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use subtle::ConstantTimeEq;
 
-use super::{Context, Decision, Outcome, messages, short_text};
+use super::{Context, Decision, Outcome, messages, quotas, short_text};
 use crate::command::{PutItem, Reply, Send};
 use crate::event::Event;
 use crate::ids::*;
@@ -26,6 +26,7 @@ pub fn add(context: &mut Context<'_>, actor: Actor, file: File) -> Outcome {
     }
     let filename = short_text(&file.filename, "filename", 255)?;
     let file = File { uploaded_by: actor.member, filename, created_at: context.now, ..file };
+    quotas::more_bytes(context, &file)?;
     Ok(Decision::saved(Reply::File(file.clone()), file))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, members, messages};
+use super::{Context, Decision, Outcome, members, messages, quotas};
 use crate::command::{AnswerAsGuest, Reply, Send, WelcomeGuest};
 use crate::event::Event;
 use crate::ids::*;
@@ -29,6 +29,7 @@ pub fn welcome(context: &mut Context<'_>, actor: Actor, welcome: WelcomeGuest) -
     }
     let mut events = make_room(context, workspace, &guest)?;
     let owner = context.state.members_of(workspace).find(|member| member.role == Role::Owner).map(|owner| owner.id);
+    quotas::one_more_member(context, workspace)?;
     let name = first_free_name(context, workspace, &name)?;
     let fresh = members::new_member(context, workspace, MemberKind::Agent, name, owner);
     let visit = Some(Visit { seen_at: context.now, spoke: false });

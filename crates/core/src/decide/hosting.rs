@@ -1,6 +1,6 @@
 //! Agents that the hub hosts itself: made and dismissed by whoever runs the hub.
 
-use super::{Context, Decision, Outcome, channels, members, short_text};
+use super::{Context, Decision, Outcome, channels, members, quotas, short_text};
 use crate::command::{HostAgent, Reply};
 use crate::event::Event;
 use crate::hosting::Hosted;
@@ -19,6 +19,7 @@ pub fn host(context: &mut Context<'_>, actor: Actor, host: HostAgent) -> Outcome
     access::operator(context.state, actor)?;
     let by = access::member(context.state, actor)?;
     let (workspace, created_by) = (by.workspace, by.id);
+    quotas::one_more_member(context, workspace)?;
     let name = members::free_name(context, workspace, &host.name, None)?;
     if name.contains(char::is_whitespace) {
         return Err(Refusal::bad_request("the name of an agent is one word, so that it can be mentioned"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, channels, members};
+use super::{Context, Decision, Outcome, channels, members, quotas};
 use crate::command::*;
 use crate::event::Event;
 use crate::ids::*;
@@ -59,6 +59,7 @@ pub fn revoke(context: &mut Context<'_>, actor: Actor, id: InviteId) -> Outcome 
 pub fn join(context: &mut Context<'_>, join: Join) -> Outcome {
     let invite = access::open_invite(context.state, &join.code_hash, context.now)?.clone();
     let workspace = context.state.workspace(invite.workspace).cloned().ok_or(refusal::INVITE_OVER)?;
+    quotas::one_more_member(context, workspace.id)?;
     let name = members::free_name(context, workspace.id, &join.name, None)?;
     let email = match &join.email {
         Some(email) => Some(members::free_email(context, email, None)?),

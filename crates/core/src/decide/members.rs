@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, credentials, short_text, telegram, visible_name};
+use super::{Context, Decision, Outcome, credentials, quotas, short_text, telegram, visible_name};
 use crate::command::*;
 use crate::event::Event;
 use crate::ids::*;
@@ -166,6 +166,7 @@ pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
         access::brings_people_in(by)?;
     }
     let by = by.id;
+    quotas::one_more_member(context, add.workspace)?;
     let name = free_name(context, add.workspace, &add.name, None)?;
     let email = match &add.email {
         Some(email) => Some(free_email(context, email, None)?),
@@ -301,6 +302,7 @@ pub fn issue_provision_token(
 pub fn register_agent(context: &mut Context<'_>, register: RegisterAgent) -> Outcome {
     let token = access::open_provision(context.state, register.workspace, &register.provision_hash, context.now)?;
     let made_by = token.made_by;
+    quotas::one_more_member(context, register.workspace)?;
     let name = free_name(context, register.workspace, &register.name, None)?;
     let member = Member {
         role_card: Some(register.role_card),

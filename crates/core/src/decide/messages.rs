@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::origin::{self, Origin};
-use super::{Context, Decision, Outcome, attention, brake, deliveries, files, guests, short_text, windows};
+use super::{Context, Decision, Outcome, attention, brake, deliveries, files, guests, quotas, short_text, windows};
 use crate::command::{Reply, Send, Stage};
 use crate::delivery::{Delivery, DeliveryState};
 use crate::event::Event;
@@ -256,6 +256,9 @@ pub fn react(context: &mut Context<'_>, actor: Actor, id: MessageId, emoji: Stri
     let mut reactions = old.reactions.clone();
     if !toggle(&mut reactions, &emoji, actor.member, on) {
         return Ok(Decision::nothing(Reply::Message(Arc::new(old))));
+    }
+    if on {
+        quotas::one_more_reaction(context, &old)?;
     }
     let what = if on { ChangeKind::Reacted { emoji } } else { ChangeKind::Unreacted { emoji } };
     let change = next_change(context, actor, &old, what)?;

@@ -22,6 +22,7 @@ mod members;
 mod messages;
 mod origin;
 mod pools;
+mod quotas;
 mod routes;
 mod runs;
 mod sending;

@@ -40,9 +40,10 @@ impl State {
         let carried = std::mem::take(&mut self.carried);
         let doors = std::mem::take(&mut self.doors);
         let streams = std::mem::take(&mut self.streams);
-        let wake_rules = self.wake_rules;
+        let (wake_rules, quota_rules) = (self.wake_rules, self.quota_rules);
+        let made = std::mem::take(&mut self.made);
         let deliveries = std::mem::take(&mut self.deliveries);
-        *self = Self { presence, daemons, carried, doors, streams, wake_rules, ..fresh };
+        *self = Self { presence, daemons, carried, doors, streams, wake_rules, quota_rules, made, ..fresh };
         self.deliveries.keep_sent(deliveries);
     }
 
@@ -56,7 +57,10 @@ impl State {
             | Event::Unpinned { change, .. } => self.advance(change.channel, change.seq),
             Event::Joined(membership) => self.put_membership(membership),
             Event::Left(membership) => self.remove_membership(membership),
-            Event::Saved(record) => self.put(record),
+            Event::Saved(record) => {
+                self.count_new(record);
+                self.put(record);
+            }
             Event::Removed(record) => self.remove(record),
             Event::PresenceChanged { member, presence, .. } => self.say_presence(*member, *presence),
             Event::Connected { member, connection, door } => {
@@ -79,6 +83,20 @@ impl State {
             | Event::TaskAssigned { .. }
             | Event::CallSignal { .. }
             | Event::ConnectionReplaced(_) => {}
+        }
+    }
+
+    /// Channels and members that are new count against the limits of their makers and workspaces.
+    fn count_new(&mut self, record: &Record) {
+        match record {
+            Record::Channel(channel) if !self.rooms.contains_key(&channel.id) => {
+                let maker = self.answers_for(channel.created_by);
+                self.made.channels.charge(maker, self.quota_rules.channels, channel.created_at);
+            }
+            Record::Member(member) if !self.members.contains_key(&member.id) => {
+                self.made.members.charge(member.workspace, self.quota_rules.members, member.created_at);
+            }
+            _ => {}
         }
     }
 

@@ -15,6 +15,7 @@ use crate::ids::*;
 use crate::model::*;
 use crate::names::Looks;
 use crate::pools;
+use crate::quota::{Made, QuotaRules};
 use crate::run::OpenRuns;
 
 #[derive(Debug, Clone, Default)]
@@ -52,6 +53,8 @@ pub struct State {
     /// Settings, not something that happened.
     wake_rules: WakeRules,
     runs: OpenRuns,
+    quota_rules: QuotaRules,
+    made: Made,
     presence: HashMap<MemberId, Attendance>,
     daemons: HashMap<ConnectionId, Daemon>,
     carried: HashMap<MemberId, ConnectionId>,
@@ -87,6 +90,9 @@ pub struct Daemon {
     pub started_at: Millis,
     pub agents: Vec<crate::command::DaemonAgent>,
 }
+
+/// Agents make agents; nobody follows them for ever.
+const MAX_MAKERS: usize = 32;
 
 /// Names do not differ by case.
 pub fn fold_name(name: &str) -> String {
@@ -393,6 +399,26 @@ impl State {
 
     pub fn set_wake_rules(&mut self, rules: WakeRules) {
         self.wake_rules = rules;
+    }
+
+    pub fn quota_rules(&self) -> &QuotaRules {
+        &self.quota_rules
+    }
+
+    pub fn set_quota_rules(&mut self, rules: QuotaRules) {
+        self.quota_rules = rules;
+    }
+
+    /// What was made lately.
+    pub fn made(&self) -> &Made {
+        &self.made
+    }
+
+    /// The person for whose account a member works: an agent's is whoever made it, over however many agents.
+    pub fn answers_for(&self, member: MemberId) -> MemberId {
+        let maker = |id: MemberId| self.members.get(&id).filter(|member| member.is_agent())?.created_by;
+        let chain = std::iter::successors(Some(member), |id| maker(*id));
+        chain.take(MAX_MAKERS).last().unwrap_or(member)
     }
 
     /// Whether a wake would reach this agent now.

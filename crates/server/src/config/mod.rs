@@ -19,6 +19,7 @@ pub mod edit;
 mod environment;
 mod file;
 pub mod keys;
+mod limits;
 mod load;
 mod nearest;
 mod network;
@@ -35,6 +36,7 @@ mod wakes;
 pub use agents::Agent;
 pub use bot::Bot;
 pub use environment::Environment;
+pub use limits::Limits;
 pub use load::{Loaded, Origin, Override, Sources, file_path as load_path, load, load_text};
 pub use nearest::nearest;
 pub use network::Network;
@@ -57,6 +59,7 @@ pub struct Config {
     pub engines: Engines,
     pub projects: BTreeMap<String, Project>,
     pub wakes: Wakes,
+    pub limits: Limits,
     pub bot: Bot,
     pub agentd: Agentd,
     pub agents: BTreeMap<String, Agent>,

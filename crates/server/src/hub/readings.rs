@@ -1,5 +1,6 @@
 //! What connections read without changing anything: the inbox, and what they missed.
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -17,7 +18,9 @@ use crate::ws::connection::{Chunk, Connection};
 use crate::ws::frame;
 
 /// A client that missed more than this loads the channel anew.
-const MAX_REPLAY: usize = 1000;
+const MAX_REPLAY: u64 = 1000;
+/// What was missed is told in pages of this many events: the next one is read when the reader has taken the last.
+const REPLAY_PAGE: u64 = 32;
 /// How many notifications are read at a time, at least, and how often, before a list ends without being full.
 const NOTIFICATION_PAGE: usize = 50;
 const MAX_NOTIFICATION_PAGES: usize = 50;
@@ -97,14 +100,14 @@ pub fn look(app: &App, connection: &Arc<Connection>, actor: Actor, look: Look, t
         Ok(Sight::Seen(seen)) => answer_look(app, connection, actor, &seen, &ticket),
         Ok(Sight::History(history)) => {
             let (app, connection) = (app.clone(), Arc::clone(connection));
-            connection.request_began();
+            connection.read_began();
             tokio::spawn(async move {
                 match app.read(move |reader| page(reader, history)).await {
                     Ok(messages) => answer_look(&app, &connection, actor, &Seen::Messages(messages), &ticket),
                     Err(refusal) => refuse(&app, &connection, &ticket, &refusal),
                 }
                 connection.flush();
-                connection.request_ended();
+                connection.read_ended();
             });
         }
         Err(refusal) => refuse(app, connection, &ticket, &refusal),
@@ -149,65 +152,111 @@ fn position_at(reader: &dyn Reader, channel: ChannelId, moment: Millis) -> Found
     Ok(low)
 }
 
-/// Answers `sync.resume`: every stored event after each position, then where the channel stands.
-pub async fn resume(
-    app: &App,
-    connection: &Arc<Connection>,
+/// The answer to `sync.resume`: every stored event after each position, then where the channel stands. It is told page by
+/// page, at the pace at which the reader takes it.
+pub struct CatchUp {
     actor: Actor,
-    positions: Vec<(ChannelId, u64)>,
-    ticket: &Ticket,
-) {
-    for (channel, after) in positions {
-        match missed(app, actor, channel, after).await {
-            Ok(missed) => replay(app, connection, ticket, channel, &missed),
-            Err(refusal) => refuse(app, connection, ticket, &refusal),
-        }
-    }
+    ticket: Ticket,
+    /// The channels that are left, each with the position that the reader has.
+    left: VecDeque<(ChannelId, u64)>,
+    /// Where the first of them stood when its first page was read: what is said since then is told as it happens.
+    until: Option<u64>,
 }
 
-/// What somebody missed in a channel.
+/// A part of what somebody missed in a channel.
 struct Missed {
     events: Vec<Replay>,
-    /// Where the channel stands, apart from the events.
-    known: u64,
+    /// Where the channel stood.
+    until: u64,
     /// Otherwise the channel is to be loaded anew.
     is_complete: bool,
 }
 
-/// What was stored in a channel after a position. Only the store is asked: the state in memory runs ahead of the commit, and
-/// what was never told must not count as told.
-async fn missed(app: &App, actor: Actor, channel: ChannelId, after: u64) -> Result<Missed, Refusal> {
+impl CatchUp {
+    /// A channel that is named twice is told once, from the older of its positions.
+    pub fn new(actor: Actor, mut positions: Vec<(ChannelId, u64)>, ticket: Ticket) -> Self {
+        let mut oldest: HashMap<ChannelId, u64> = HashMap::with_capacity(positions.len());
+        for (channel, after) in &positions {
+            let known = oldest.entry(*channel).or_insert(*after);
+            *known = (*known).min(*after);
+        }
+        positions.retain_mut(|(channel, after)| oldest.remove(channel).map(|known| *after = known).is_some());
+        Self { actor, ticket, left: positions.into(), until: None }
+    }
+
+    /// Tells one page, or how a channel's catch-up ends; false when there was nothing left to tell.
+    pub async fn tell_a_page(&mut self, app: &App, connection: &Arc<Connection>) -> bool {
+        let Some(&(channel, after)) = self.left.front() else { return false };
+        match missed(app, self.actor, channel, after, self.until).await {
+            Ok(missed) => {
+                let told = missed.events.last().map_or(after, |event| seq_of(&as_replayed(event)));
+                let is_last = !missed.is_complete || missed.events.is_empty() || told >= missed.until;
+                replay(app, connection, &self.ticket, channel, &missed, is_last);
+                self.go_on((!is_last).then_some((told, missed.until)));
+            }
+            Err(refusal) => {
+                refuse(app, connection, &self.ticket, &refusal);
+                self.go_on(None);
+            }
+        }
+        !self.left.is_empty()
+    }
+
+    /// With the same channel from a position on, or with the next one.
+    fn go_on(&mut self, rest: Option<(u64, u64)>) {
+        self.until = rest.map(|(_, until)| until);
+        match (rest, self.left.front_mut()) {
+            (Some((told, _)), Some(first)) => first.1 = told,
+            _ => drop(self.left.pop_front()),
+        }
+    }
+}
+
+/// What was stored in a channel after a position, up to a page of it. Only the store is asked: the state in memory runs ahead
+/// of the commit, and what was never told must not count as told.
+async fn missed(
+    app: &App,
+    actor: Actor,
+    channel: ChannelId,
+    after: u64,
+    until: Option<u64>,
+) -> Result<Missed, Refusal> {
     app.with_state(|state| {
         let actor = actor.resolve(state)?;
         access::room_inside(state, actor, channel).map(drop)
     })?;
     let look = move |reader: &dyn Reader| {
-        let events = reader.replay(channel, after, MAX_REPLAY + 1)?;
-        // Positions have no gaps: one that is not here was given out before a backup was restored.
-        let is_ahead = events.is_empty() && after > 0 && reader.replay(channel, after - 1, 1)?.is_empty();
-        let is_complete = events.len() <= MAX_REPLAY && !is_ahead;
-        let newest = if is_complete { Vec::new() } else { reader.newest_messages(channel, 1)? };
-        let known = if is_complete { after } else { newest.first().map_or(0, |message| message.seq) };
-        Ok(Missed { events, known, is_complete })
+        let until = match until {
+            Some(until) => until,
+            None => reader.last_seq(channel)?,
+        };
+        // Positions have no gaps: one beyond the last was given out before a backup was restored.
+        let is_complete = after <= until && until - after <= MAX_REPLAY;
+        let count = if is_complete { (until - after).min(REPLAY_PAGE) } else { 0 };
+        let events = if count > 0 { reader.replay(channel, after, count as usize)? } else { Vec::new() };
+        Ok(Missed { events, until, is_complete })
     };
     app.read(look).await
 }
 
-fn replay(app: &App, connection: &Arc<Connection>, ticket: &Ticket, channel: ChannelId, missed: &Missed) {
+fn replay(
+    app: &App,
+    connection: &Arc<Connection>,
+    ticket: &Ticket,
+    channel: ChannelId,
+    missed: &Missed,
+    is_last: bool,
+) {
     let mut bytes = BytesMut::new();
     // Frames are only made here, so the state is locked for as long as that takes.
     app.with_state(|state| {
-        let mut last = missed.known;
         for event in &missed.events {
-            let event = as_replayed(event);
-            last = last.max(seq_of(&event));
-            if missed.is_complete
-                && let Some(text) = connection.protocol.replayed(&event, view(app, state))
-            {
+            if let Some(text) = connection.protocol.replayed(&as_replayed(event), view(app, state)) {
                 frame::put_text(&mut bytes, &text);
             }
         }
-        if let Some(text) = connection.protocol.resumed(ticket, channel, last, missed.is_complete, view(app, state)) {
+        let end = || connection.protocol.resumed(ticket, channel, missed.until, missed.is_complete, view(app, state));
+        if let Some(text) = is_last.then(end).flatten() {
             frame::put_text(&mut bytes, &text);
         }
     });
@@ -233,7 +282,7 @@ fn view<'a>(app: &App, state: &'a State) -> View<'a> {
     View { state, now, nonce: IdSource::new(rand::random()).next(now) }
 }
 
-fn refuse(app: &App, connection: &Arc<Connection>, ticket: &Ticket, refusal: &Refusal) {
+pub fn refuse(app: &App, connection: &Arc<Connection>, ticket: &Ticket, refusal: &Refusal) {
     let text = app.with_state(|state| connection.protocol.reply(ticket, Err(refusal), view(app, state)));
     send(connection, text);
 }

@@ -49,10 +49,11 @@ pub fn upgrade(app: &App, socket: SocketAddr, request: Request<Body>) -> Respons
 
 /// The listener of its own, where any path leads here.
 pub async fn serve_apart(listener: TcpListener, app: App, stop: watch::Receiver<bool>) {
+    let hub = app.clone();
     let respond = move |address: SocketAddr, request: Request<Incoming>| {
         std::future::ready(Ok(upgrade(&app, address, request.map(Body::new))))
     };
-    net::serve_with(listener, stop, respond).await;
+    net::serve_with(listener, &hub, stop, respond).await;
 }
 
 /// A connection from its first moment to its last.

@@ -4,6 +4,7 @@
 //! existing clients read one or the other.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -89,9 +90,11 @@ impl From<Refusal> for ApiError {
             // A text over the rules' limit is a wrong value in a body that was read; 413 is for bodies that were not.
             Code::BadRequest | Code::TooLarge => (StatusCode::BAD_REQUEST, Code::BadRequest),
             Code::RateLimited => (StatusCode::TOO_MANY_REQUESTS, refusal.code),
+            Code::Quota => (StatusCode::INSUFFICIENT_STORAGE, refusal.code),
             Code::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, refusal.code),
         };
-        Self { detail: refusal.detail, ..Self::new(status, code, refusal.text) }
+        let retry_after = refusal.retry_in.map(|wait| RetryAfter(Duration::from_millis(wait.unsigned_abs())));
+        Self { detail: refusal.detail, retry_after, ..Self::new(status, code, refusal.text) }
     }
 }
 
@@ -141,8 +144,6 @@ impl IntoResponse for ApiError {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use folkmoot_core::refusal;
 
     use super::*;
@@ -164,6 +165,7 @@ mod tests {
             (Code::BadRequest, 400, "BAD_REQUEST"),
             (Code::Conflict, 409, "CONFLICT"),
             (Code::RateLimited, 429, "RATE_LIMITED"),
+            (Code::Quota, 507, "QUOTA"),
             (Code::Unavailable, 503, "INTERNAL_ERROR"),
         ];
         for (code, status, text) in cases {

@@ -111,7 +111,7 @@ impl Caller {
         if !parts.method.is_safe() && !app.origins().allow(&parts.headers) {
             return Err(refusal::FOREIGN_PAGE.into());
         }
-        app.limits().check_request(identity.member)?;
+        app.quotas().request(identity.member, now)?;
         if let Some(peer) = parts.extensions.get::<Peer>() {
             login::note_use(app, &identity, peer.0.ip());
         }

@@ -19,6 +19,7 @@ use super::reply::{self, Answer, Done};
 use super::{look, objects, unexpected};
 
 const MAX_PAGE: usize = 200;
+const MAX_REPLIES: usize = 1000;
 const MAX_KEY_CHARS: usize = 255;
 const MAX_EDITS: usize = 1000;
 
@@ -174,16 +175,27 @@ pub async fn delete(caller: Caller, Path(message): Path<MessageId>) -> Answer {
     reply::deleted(message)
 }
 
-/// A message and all replies below it, oldest first. For a reply, the thread it stands in.
-#[utoipa::path(get, path = "/v1/messages/{message}/thread", tag = "messages",
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ThreadQuery {
+    /// How many replies, the newest of them; at most 1000, which is also what is meant when left out.
+    limit: Option<usize>,
+    /// Only replies before this `seq` (or this message's id).
+    before: Option<String>,
+}
+
+/// A message and the replies below it, oldest first. For a reply, the thread it stands in.
+#[utoipa::path(get, path = "/v1/messages/{message}/thread", tag = "messages", params(ThreadQuery),
     responses((status = 200, body = [MessageObject<'static>])))]
-pub async fn thread(caller: Caller, Path(id): Path<MessageId>) -> Answer {
+pub async fn thread(caller: Caller, Path(id): Path<MessageId>, Query(query): Query<ThreadQuery>) -> Answer {
     let message = look::message_or_its_grave(&caller, id).await?;
     if message.deleted && message.reply_count == 0 {
         return Err(refusal::MESSAGE_NOT_FOUND.into());
     }
     let root = message.thread.unwrap_or(id);
-    let messages = caller.read(move |reader| reader.thread(root)).await?;
+    let before = position(&caller, message.channel, "before", query.before).await?;
+    let limit = bounded(query.limit, MAX_REPLIES, MAX_REPLIES);
+    let messages = caller.read(move |reader| reader.thread(root, before, limit)).await?;
     Ok(objects::messages(&caller.app, &messages))
 }
 

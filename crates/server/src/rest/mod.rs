@@ -46,6 +46,7 @@ mod search;
 mod tasks;
 mod telegram;
 mod terminal;
+mod usage;
 mod webhooks;
 mod workspaces;
 

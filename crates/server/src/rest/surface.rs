@@ -63,6 +63,7 @@ surface! {
     auth::providers;
     workspaces::create, workspaces::list;
     workspaces::get, workspaces::update, workspaces::delete;
+    usage::get;
     members::add, members::list;
     members::get, members::update, members::remove;
     members::replace_key;

@@ -101,7 +101,7 @@ pub async fn post(
     // A webhook has a bucket of its own, beside those of members: whoever knows its id cannot silence its maker. An
     // unknown one has none, so that guessing costs no memory.
     if app.with_state(|state| state.webhook(webhook).is_some()) {
-        app.limits().check_request(MemberId(webhook.0))?;
+        app.quotas().request(MemberId(webhook.0), app.now())?;
     }
     let content = body.content.filter(|content| !content.is_empty()).or(body.text).unwrap_or_default();
     let command = Command::PostToWebhook { webhook, secret_hash: Auth::hash_key(&secret), content };

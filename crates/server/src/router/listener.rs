@@ -73,7 +73,8 @@ fn twin(address: SocketAddr) -> SocketAddr {
 fn serve(app: &App, listener: TcpListener) {
     let hub = app.clone();
     let respond = move |peer, request: Request<Incoming>| ready(Ok(respond(&hub, peer, request.map(Body::new))));
-    tokio::spawn(net::serve_with(listener, app.stop(), respond));
+    let app = app.clone();
+    tokio::spawn(async move { net::serve_with(listener, &app, app.stop(), respond).await });
 }
 
 fn respond(app: &App, peer: SocketAddr, request: Request<Body>) -> Response<Body> {

@@ -21,6 +21,10 @@ use crate::auth::Login;
 pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 /// Requests of one connection that may be undecided at a time; beyond it the hub stops reading from it.
 pub const MAX_IN_FLIGHT: usize = 256;
+/// A request that reads pages from the store counts as this many: a few at a time, and the others get their turns.
+const WEIGHT_OF_A_READ: usize = MAX_IN_FLIGHT / 4;
+/// Answers that are gathered before they are written; when the socket does not take them, nothing more is asked for.
+const ANSWER_BYTES: usize = 64 * 1024;
 const SLICES_PER_WRITE: usize = 32;
 const SMALL_QUEUE_BYTES: usize = 4096;
 
@@ -69,6 +73,7 @@ struct Outbox {
     /// How much of the first chunk is already written.
     written: usize,
     frames: usize,
+    bytes: usize,
     blocked_since: Option<Instant>,
     lag: Option<Box<Lag>>,
     phase: Phase,
@@ -188,9 +193,17 @@ impl Connection {
         self.outbox.lock().blocked_since
     }
 
-    /// Whether more requests may be read: not while too many are undecided or answers pile up unread.
-    pub fn may_read(&self) -> bool {
+    /// Whether more may be read and done for it: not while too much is undecided or answers pile up unread.
+    pub fn may_go_on(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) < MAX_IN_FLIGHT && self.blocked_since().is_none()
+    }
+
+    /// The same in the middle of many frames that were read together: now and then what was gathered is written.
+    pub fn has_room(&self) -> bool {
+        if self.outbox.lock().bytes >= ANSWER_BYTES {
+            self.flush();
+        }
+        self.may_go_on()
     }
 
     pub fn request_began(&self) {
@@ -198,7 +211,20 @@ impl Connection {
     }
 
     pub fn request_ended(&self) {
-        if self.in_flight.fetch_sub(1, Ordering::Relaxed) == MAX_IN_FLIGHT {
+        self.ended(1);
+    }
+
+    pub fn read_began(&self) {
+        self.in_flight.fetch_add(WEIGHT_OF_A_READ, Ordering::Relaxed);
+    }
+
+    pub fn read_ended(&self) {
+        self.ended(WEIGHT_OF_A_READ);
+    }
+
+    fn ended(&self, weight: usize) {
+        let before = self.in_flight.fetch_sub(weight, Ordering::Relaxed);
+        if before >= MAX_IN_FLIGHT && before - weight < MAX_IN_FLIGHT {
             self.attention.notify_one();
         }
     }
@@ -296,6 +322,7 @@ impl Outbox {
 
     fn push(&mut self, chunk: Chunk) {
         self.frames += chunk.frames as usize;
+        self.bytes += chunk.bytes.len();
         self.queue.push_back(chunk);
     }
 
@@ -317,6 +344,7 @@ impl Outbox {
         for (index, chunk) in self.queue.drain(..).enumerate() {
             if index >= half_written && unwanted(chunk.class) {
                 self.frames -= chunk.frames as usize;
+                self.bytes -= chunk.bytes.len();
                 dropped.push(chunk);
             } else {
                 kept.push_back(chunk);
@@ -337,6 +365,7 @@ impl Outbox {
             count -= left;
             self.written = 0;
             self.frames = self.frames.saturating_sub(first.frames as usize);
+            self.bytes = self.bytes.saturating_sub(first.bytes.len());
             self.queue.pop_front();
         }
         if self.queue.capacity() > 8 {
@@ -349,6 +378,7 @@ impl Outbox {
         self.phase = Phase::Dead;
         self.queue = VecDeque::new();
         self.frames = 0;
+        self.bytes = 0;
         self.written = 0;
         self.lag = None;
         self.blocked_since = None;

@@ -1,7 +1,8 @@
 //! The task of one connection: reads frames, drives the session, and writes only what the socket could not take at once.
 
 use std::cell::RefCell;
-use std::future::poll_fn;
+use std::collections::VecDeque;
+use std::future::{poll_fn, ready};
 use std::io::{self, Read, Write};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use folkmoot_core::ids::MemberId;
+use folkmoot_core::quota::{Tab, too_often};
 use folkmoot_core::{Actor, Millis, Refusal, access};
 use folkmoot_doors::{Ask, Session, Step, Ticket};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -24,7 +26,8 @@ use super::connection::{Chunk, Connection, Phase, WRITE_DEADLINE};
 use super::frame;
 use crate::app::App;
 use crate::auth::Identity;
-use crate::hub::{Job, Respond, Work, readings};
+use crate::hub::readings::{self, CatchUp};
+use crate::hub::{Job, Respond, Work};
 use crate::{login, router};
 
 /// The socket is read into one buffer per thread; a connection keeps only what is left of an unfinished frame.
@@ -56,13 +59,15 @@ pub async fn run(
         connection,
         session,
         protocol: WebSocketContext::new(Role::Server, Some(config)),
+        frames: Tab::default(),
         is_broken: false,
+        pending: VecDeque::new(),
+        catching_up: VecDeque::new(),
         closing_until: None,
         expires_at: None,
     };
     if !already_read.is_empty() {
-        let incoming = driver.decode(&already_read);
-        driver.handle(incoming).await;
+        driver.decode(&already_read);
     }
     driver.serve(&mut socket, &mut stop).await;
     driver.connection.abandon();
@@ -77,8 +82,14 @@ struct Driver {
     connection: Arc<Connection>,
     session: Box<dyn Session>,
     protocol: WebSocketContext,
+    /// The pace of a connection without an account.
+    frames: Tab<()>,
     /// The peer broke the protocol: nothing it sends can be understood any more.
     is_broken: bool,
+    /// Frames that were read and wait until the answers to those before them are taken.
+    pending: VecDeque<Incoming>,
+    /// What is still to be told again, a page at a time; no frame is looked at before.
+    catching_up: VecDeque<CatchUp>,
     closing_until: Option<Instant>,
     /// When the token that it logged in with no longer counts.
     expires_at: Option<Millis>,
@@ -100,11 +111,16 @@ impl Driver {
         loop {
             let connection = Arc::clone(&self.connection);
             let blocked = connection.blocked_since().is_some();
+            let (has_work, may_go_on) = (self.has_work(), connection.may_go_on());
             tokio::select! {
-                read = poll_fn(|context| self.poll_read(socket, context)), if connection.may_read() => match read {
-                    Some(incoming) => self.handle(incoming).await,
-                    None => return,
-                },
+                // One page or one read's frames at a time: in between the clock, the socket and the hub are heard.
+                () = ready(()), if has_work && may_go_on => self.work().await,
+                is_open = poll_fn(|context| self.poll_read(socket, context)), if !has_work && may_go_on => {
+                    if !is_open {
+                        return;
+                    }
+                    self.work().await;
+                }
                 ready = connection.writable(), if blocked => {
                     if ready.is_err() {
                         return;
@@ -164,62 +180,108 @@ impl Driver {
         }
     }
 
-    /// Reads what is there, into the thread's buffer, and takes the frames out of it; none at the end of the connection.
-    fn poll_read(&mut self, socket: &mut OwnedReadHalf, context: &mut Context<'_>) -> Poll<Option<Vec<Incoming>>> {
+    /// Reads what is there, into the thread's buffer, and takes the frames out of it; false at the end of the connection.
+    fn poll_read(&mut self, socket: &mut OwnedReadHalf, context: &mut Context<'_>) -> Poll<bool> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut buffer = ReadBuf::new(scratch);
             match Pin::new(socket).poll_read(context, &mut buffer) {
                 Poll::Pending => Poll::Pending,
-                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => Poll::Ready(Some(self.decode(buffer.filled()))),
-                Poll::Ready(_) => Poll::Ready(None),
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    self.decode(buffer.filled());
+                    Poll::Ready(true)
+                }
+                Poll::Ready(_) => Poll::Ready(false),
             }
         })
     }
 
-    fn decode(&mut self, bytes: &[u8]) -> Vec<Incoming> {
+    fn decode(&mut self, bytes: &[u8]) {
         let mut feed = Feed { input: bytes, output: Vec::new() };
-        let mut incoming = Vec::new();
         while !self.is_broken {
-            match self.protocol.read(&mut feed) {
-                Ok(Message::Text(text)) => incoming.push(Incoming::Text(text)),
-                Ok(Message::Binary(_)) => incoming.push(Incoming::Binary),
-                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => incoming.push(Incoming::SignOfLife),
-                Ok(Message::Close(_)) => {}
+            let incoming = match self.protocol.read(&mut feed) {
+                Ok(Message::Text(text)) => Incoming::Text(text),
+                Ok(Message::Binary(_)) => Incoming::Binary,
+                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Incoming::SignOfLife,
+                Ok(Message::Close(_)) => continue,
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => {
-                    incoming.push(Incoming::End(complaint(&error)));
                     self.is_broken = true;
+                    Incoming::End(complaint(&error))
                 }
-            }
+            };
+            self.pending.push_back(incoming);
         }
         if !feed.output.is_empty() {
             self.connection.send(Chunk::answer(Bytes::from(feed.output)));
         }
-        incoming
     }
 
-    async fn handle(&mut self, incoming: Vec<Incoming>) {
-        for item in incoming {
-            let now = self.app.now();
-            let steps = match item {
-                Incoming::Text(text) => self.session.on_text(&text, now),
-                Incoming::Binary => self.session.on_binary(now),
-                Incoming::SignOfLife => {
-                    self.session.on_sign_of_life(now);
-                    Vec::new()
-                }
-                Incoming::End(None) => {
-                    self.connection.abandon();
-                    return;
-                }
-                Incoming::End(Some((code, reason))) => vec![Step::Close { code, reason }],
-            };
-            for step in steps {
-                self.perform(step).await;
+    fn has_work(&self) -> bool {
+        !self.pending.is_empty() || !self.catching_up.is_empty()
+    }
+
+    /// Acts on what was read for as long as the answers are taken; the rest waits, and nothing more is read before it.
+    async fn work(&mut self) {
+        if let Some(mut catch_up) = self.catching_up.pop_front() {
+            if Box::pin(catch_up.tell_a_page(&self.app, &self.connection)).await {
+                self.catching_up.push_front(catch_up);
             }
+        }
+        while self.catching_up.is_empty() && self.connection.has_room() {
+            let Some(incoming) = self.pending.pop_front() else { break };
+            self.handle(incoming).await;
+        }
+        if !self.has_work() {
+            // Ten thousand quiet connections should not each keep the queues of their busiest moment.
+            (self.pending, self.catching_up) = (VecDeque::new(), VecDeque::new());
         }
         // All answers to what was read together go out together.
         self.connection.flush();
+    }
+
+    async fn handle(&mut self, incoming: Incoming) {
+        let now = self.app.now();
+        let steps = match incoming {
+            Incoming::Text(text) => {
+                let paced = self.pace(now);
+                let steps = self.session.on_text(&text, now);
+                match paced {
+                    Ok(()) => steps,
+                    Err(refusal) => return self.refuse(steps, &refusal),
+                }
+            }
+            Incoming::Binary => self.session.on_binary(now),
+            Incoming::SignOfLife => return self.session.on_sign_of_life(now),
+            Incoming::End(None) => return self.connection.abandon(),
+            Incoming::End(Some((code, reason))) => vec![Step::Close { code, reason }],
+        };
+        for step in steps {
+            self.perform(step).await;
+        }
+    }
+
+    /// Members have one pace over all their connections and requests; whoever has no account has one for the connection.
+    fn pace(&mut self, now: Millis) -> Result<(), Refusal> {
+        match self.session.member() {
+            Some(member) => self.app.quotas().request(member, now),
+            None => {
+                let taken = self.frames.take((), self.app.config().limits.requests(), now);
+                taken.map_err(|wait| too_often("too many frames", wait))
+            }
+        }
+    }
+
+    /// Answers what was asked with a refusal; whom the protocol gives no answer is let go.
+    fn refuse(&mut self, steps: Vec<Step>, refusal: &Refusal) {
+        for step in steps {
+            match step {
+                Step::Ask(_, ticket) if self.session.member().is_some() => {
+                    readings::refuse(&self.app, &self.connection, &ticket, refusal);
+                }
+                Step::Ask(..) => self.connection.close(1008, "too many frames"),
+                other => self.do_now(other),
+            }
+        }
     }
 
     async fn perform(&mut self, step: Step) {
@@ -243,6 +305,7 @@ impl Driver {
         }
     }
 
+    /// What waits for others is put aside while it does: a connection is as large as its largest part, also when it is quiet.
     async fn ask(&mut self, ask: Ask, ticket: Ticket) {
         match ask {
             Ask::LogIn { token, agent } => {
@@ -257,16 +320,20 @@ impl Driver {
                         None => Ok(identity),
                     }
                 });
-                self.log_in(proven, ticket).await;
+                Box::pin(self.log_in(proven, ticket)).await;
             }
             Ask::Prove { login, secret } => {
                 self.connection.flush();
-                let proven = login::prove(&self.app, &login, secret, self.connection.address).await;
-                self.log_in(proven.map_err(Refusal::from), ticket).await;
+                let proven = Box::pin(login::prove(&self.app, &login, secret, self.connection.address)).await;
+                Box::pin(self.log_in(proven.map_err(Refusal::from), ticket)).await;
             }
             Ask::Do { command, on_behalf } => {
                 let Some(actor) = self.actor() else { return };
-                self.submit(Actor { on_behalf, ..actor }, Work::Decide(command), ticket);
+                let actor = Actor { on_behalf, ..actor };
+                match self.app.admits(actor, &command) {
+                    Ok(()) => self.submit(actor, Work::Decide(command), ticket),
+                    Err(refusal) => readings::refuse(&self.app, &self.connection, &ticket, &refusal),
+                }
             }
             Ask::Unsubscribe { channel } => {
                 let Some(actor) = self.actor() else { return };
@@ -275,7 +342,7 @@ impl Driver {
             Ask::Poll(poll) => {
                 let Some(actor) = self.actor() else { return };
                 let actor = Actor { on_behalf: poll.on_behalf, ..actor };
-                readings::poll(&self.app, &self.connection, actor, poll, &ticket).await;
+                Box::pin(readings::poll(&self.app, &self.connection, actor, poll, &ticket)).await;
             }
             Ask::Look(look) => {
                 let Some(actor) = self.actor() else { return };
@@ -283,13 +350,13 @@ impl Driver {
             }
             Ask::Pool(said) => self.app.pools().hear(&self.app, &self.connection, *said),
             Ask::Enlist(enlistment) => {
-                let outcome = router::clients::enlist(&self.app, &self.connection, *enlistment, ticket).await;
+                let outcome = Box::pin(router::clients::enlist(&self.app, &self.connection, *enlistment, ticket)).await;
                 self.finish_login(outcome);
             }
             Ask::Answer { route, said } => router::clients::answer(&self.app, &self.connection, route, said),
             Ask::Resume { positions } => {
                 let Some(actor) = self.actor() else { return };
-                readings::resume(&self.app, &self.connection, actor, positions, &ticket).await;
+                self.catching_up.push_back(CatchUp::new(actor, positions, ticket));
             }
         }
     }

@@ -7,6 +7,8 @@
 mod support;
 
 mod abuse_approvals;
+mod abuse_log;
+mod abuse_memory;
 
 mod chopsticks_chaos;
 mod chopsticks_chat;

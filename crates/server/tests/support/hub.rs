@@ -117,6 +117,11 @@ impl Hub {
         self.child.wait().expect("the hub has ended");
     }
 
+    /// Starts again without waiting until it is ready: it may never be.
+    pub fn start_again(&mut self) {
+        *self = Hub::spawn(self.setup.clone(), self.folder.clone(), self.data.clone(), self.address);
+    }
+
     /// Starts again on the same folder and the same address.
     pub async fn restart(&mut self) {
         let mut hub = Hub::spawn(self.setup.clone(), self.folder.clone(), self.data.clone(), self.address);
@@ -235,6 +240,10 @@ pub fn clean_command(program: &str, home: &Path) -> Command {
         .env("XDG_DATA_HOME", home.join("share"))
         .env("MOOT_SMARTHOLE__LISTEN", "127.0.0.1:0")
         .env("MOOT_SERVER__REGISTRATION", "open")
+        // Tests go as fast as they can; those about limits set their own.
+        .env("MOOT_LIMITS__MESSAGES_PER_SECOND", "0")
+        .env("MOOT_LIMITS__WORKSPACE_MESSAGES_PER_SECOND", "0")
+        .env("MOOT_LIMITS__REQUESTS_PER_SECOND", "0")
         .env("MOOT_SERVER__JWT_SECRET", super::token::SECRET);
     command
 }

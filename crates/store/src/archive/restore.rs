@@ -172,7 +172,7 @@ fn put_in_place(staging: &Path, data_dir: &Path) -> Result<(), StoreError> {
 
 /// A log of the old database beside the new one would be taken for the new one's.
 fn remove_side_files(database: &Path) -> Result<(), StoreError> {
-    ["-wal", "-shm"].iter().try_for_each(|suffix| remove_file(&with_suffix(database, suffix)))
+    ["-wal", "-shm", "-mark"].iter().try_for_each(|suffix| remove_file(&with_suffix(database, suffix)))
 }
 
 fn move_if_there(from: &Path, to: &Path) -> Result<(), StoreError> {

@@ -107,9 +107,12 @@ pub fn a_thread_is_its_root_and_what_hangs_below_oldest_first(new_place: NewPlac
     store_all(store.as_mut(), &[hub.delete(&mut replies[1])]);
     let reader = store.reader().expect("a reader");
     let root = Message { reply_count: 2, ..root };
-    assert_eq!(reader.thread(root.id), Ok(vec![root, replies[0].clone(), replies[2].clone()]));
-    assert_eq!(reader.thread(between.id), Ok(vec![between]));
-    assert_eq!(reader.thread(MessageId(7)), Ok(vec![]));
+    assert_eq!(reader.thread(root.id, None, 1), Ok(vec![root.clone(), replies[2].clone()]));
+    let earlier = Ok(vec![root.clone(), replies[0].clone()]);
+    assert_eq!(reader.thread(root.id, Some(replies[2].seq), 1), earlier);
+    assert_eq!(reader.thread(root.id, None, 100), Ok(vec![root, replies[0].clone(), replies[2].clone()]));
+    assert_eq!(reader.thread(between.id, None, 100), Ok(vec![between]));
+    assert_eq!(reader.thread(MessageId(7), None, 100), Ok(vec![]));
 }
 
 pub fn a_deleted_root_is_shown_as_long_as_something_hangs_below_it(new_place: NewPlace) {
@@ -119,11 +122,11 @@ pub fn a_deleted_root_is_shown_as_long_as_something_hangs_below_it(new_place: Ne
     let mut reply = hub.reply(&root, "reply");
     store_all(store.as_mut(), &[sent(&root), sent(&reply), hub.delete(&mut root)]);
     let reader = store.reader().expect("a reader");
-    let thread = reader.thread(root.id).expect("a thread");
+    let thread = reader.thread(root.id, None, 100).expect("a thread");
     assert_eq!(thread, vec![Message { reply_count: 1, ..root.clone() }, reply.clone()]);
     assert_eq!((thread[0].content.as_str(), thread[0].deleted), ("", true));
     store_all(store.as_mut(), &[hub.delete(&mut reply)]);
-    assert_eq!(reader.thread(root.id), Ok(vec![]));
+    assert_eq!(reader.thread(root.id, None, 100), Ok(vec![]));
 }
 
 pub fn replies_are_counted_as_they_come_and_go(new_place: NewPlace) {
@@ -231,7 +234,7 @@ pub fn a_removed_channel_is_gone_at_once_and_for_good(new_place: NewPlace) {
         assert_eq!(reader.messages(doomed.id, ALL), Ok(vec![]), "{step}");
         assert_eq!(reader.newest_messages(doomed.id, 9), Ok(vec![]), "{step}");
         assert_eq!(reader.newest_replies(root.id, 9), Ok(vec![]), "{step}");
-        assert_eq!(reader.thread(root.id), Ok(vec![]), "{step}");
+        assert_eq!(reader.thread(root.id, None, 100), Ok(vec![]), "{step}");
         assert!(reader.replay(doomed.id, 0, 9).expect("a replay").is_empty(), "{step}");
         assert_eq!(reader.search("words", &both, 9), Ok(vec![other.clone()]), "{step}");
         assert_eq!(reader.message_count(), Ok(1), "{step}");

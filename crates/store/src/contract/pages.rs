@@ -179,6 +179,7 @@ pub fn a_replay_is_dense_in_order_and_complete(new_place: NewPlace) {
         store_all(store.as_mut(), &story.events);
         let reader = store.reader().expect("a reader");
         let replay = reader.replay(GENERAL, after, limit).expect("a replay");
+        prop_assert_eq!(reader.last_seq(GENERAL), Ok(story.hub.head(GENERAL).seq));
         let last = story.hub.head(GENERAL).seq.min(after.saturating_add(limit as u64)).max(after);
         let seqs: Vec<_> = replay.iter().map(seq).collect();
         prop_assert_eq!(seqs, (after + 1..=last).collect::<Vec<_>>());

@@ -5,6 +5,7 @@
 
 mod index;
 mod keys;
+pub(crate) mod mark;
 mod places;
 mod read;
 mod records;
@@ -29,6 +30,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use self::keys::Keys;
+use self::mark::Mark;
 use self::places::Places;
 use crate::{Directory, Page, Reader, Replay, Store, StoreError, Transaction};
 
@@ -43,6 +45,8 @@ const READER_CACHE: i64 = 1000;
 const LOG_PAGES: i64 = 12_000;
 /// Pages in the log before they are moved while nobody waits.
 const IDLE_LOG_PAGES: i64 = 1000;
+/// How long a stop waits for a reader that is still at it.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
 /// Statements kept ready: the fixed ones and the usual shapes of filters.
 const STATEMENTS: usize = 64;
 
@@ -58,6 +62,7 @@ pub struct Sqlite {
 struct Books {
     keys: Keys,
     places: Places,
+    mark: Mark,
 }
 
 impl Books {
@@ -72,9 +77,11 @@ impl Sqlite {
         let lock = take_folder(data_dir)?;
         let path = data_dir.join(DATABASE);
         schema::refuse_newer_file(&path)?;
+        mark::check_files(&path)?;
         make_database_file(&path).map_err(|error| folder_problem(data_dir, &error))?;
         let connection = open_for_writing(&path).map_err(|error| in_file(error, &path))?;
-        let books = Books { keys: Keys::load(&connection)?, places: Places::load(&connection)? };
+        let (keys, places) = (Keys::load(&connection)?, Places::load(&connection)?);
+        let books = Books { keys, places, mark: Mark::beside(&path) };
         let mut store = Self { connection, books, path, _lock: lock };
         store.file_places()?;
         Ok(store)
@@ -126,6 +133,7 @@ fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let version = schema::version(&connection)?;
     schema::refuse_newer(version)?;
+    mark::check_open(path, &connection)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -180,6 +188,7 @@ impl Store for Sqlite {
     fn catch_up(&mut self, at_most: usize) -> Result<bool, StoreError> {
         if !index::is_behind(&self.connection)? {
             self.shorten_log()?;
+            self.books.mark.write(&self.connection);
             return Ok(false);
         }
         let mut writing = Writing::new(&self.connection, &mut self.books);
@@ -219,6 +228,18 @@ impl Sqlite {
         writing.commit()
     }
 
+    /// Moves the whole log into the database: whoever copies `hub.db` after a clean stop has everything.
+    fn empty_log(&mut self) -> Result<(), StoreError> {
+        self.connection.busy_timeout(STOP_PATIENCE)?;
+        let is_held: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if is_held {
+            self.books.mark.write(&self.connection);
+        } else {
+            self.books.mark.remove();
+        }
+        Ok(())
+    }
+
     /// Leaves nothing for the next start to do.
     fn tidy_up(&mut self) -> Result<(), StoreError> {
         self.file_places()?;
@@ -236,6 +257,7 @@ impl Drop for Sqlite {
     fn drop(&mut self) {
         // Not done is not lost: the next start then has a little more to read.
         let _ = self.tidy_up();
+        let _ = self.empty_log();
     }
 }
 
@@ -289,6 +311,7 @@ impl<'a> Writing<'a> {
             self.is_open = false;
             self.books.keys.committed();
             self.books.places.committed();
+            self.books.mark.committed(self.connection);
         }
         Ok(())
     }
@@ -361,7 +384,7 @@ impl<W: Window> Lookup for View<W> {
     }
 
     fn newest_replies(&self, root: MessageId, limit: usize) -> Found<Vec<Message>> {
-        self.read(|connection| read::newest_replies(connection, root, limit))
+        self.read(|connection| read::newest_replies(connection, root, u64::MAX, limit))
     }
 
     fn version_at(&self, channel: ChannelId, seq: u64) -> Found<u64> {
@@ -374,6 +397,10 @@ impl<W: Window> Lookup for View<W> {
 
     fn records(&self, kind: Kind, filter: &Filter) -> Found<Vec<Record>> {
         self.read(|connection| records::list(connection, kind, filter))
+    }
+
+    fn stored_bytes(&self, filter: &Filter) -> Found<u64> {
+        self.read(|connection| records::stored_bytes(connection, filter))
     }
 }
 
@@ -392,8 +419,12 @@ impl Reader for View<Connection> {
         self.read(|connection| read::page(connection, channel, page))
     }
 
-    fn thread(&self, root: MessageId) -> Found<Vec<Message>> {
-        self.read(|connection| read::thread(connection, root))
+    fn thread(&self, root: MessageId, before: Option<u64>, limit: usize) -> Found<Vec<Message>> {
+        self.read(|connection| read::thread(connection, root, before, limit))
+    }
+
+    fn last_seq(&self, channel: ChannelId) -> Found<u64> {
+        self.read(|connection| Ok(read::head(connection, channel)?.seq))
     }
 
     fn replay(&self, channel: ChannelId, after: u64, limit: usize) -> Found<Vec<Replay>> {

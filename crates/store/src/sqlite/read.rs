@@ -57,10 +57,17 @@ pub fn newest_messages(
     Ok(messages)
 }
 
-pub fn newest_replies(connection: &Connection, root: MessageId, at_most: usize) -> rusqlite::Result<Vec<Message>> {
-    const SQL: &str =
-        select_messages!("FROM live m WHERE m.thread = ?1 AND m.deleted = 0 ORDER BY m.seq DESC LIMIT ?2");
-    let mut messages = collect(connection, SQL, params![blob(root.0), limit(at_most)])?;
+/// The newest replies before a position, oldest first.
+pub fn newest_replies(
+    connection: &Connection,
+    root: MessageId,
+    before: u64,
+    at_most: usize,
+) -> rusqlite::Result<Vec<Message>> {
+    const SQL: &str = select_messages!(
+        "FROM live m WHERE m.thread = ?1 AND m.seq < ?2 AND m.deleted = 0 ORDER BY m.seq DESC LIMIT ?3"
+    );
+    let mut messages = collect(connection, SQL, params![blob(root.0), integer(before), limit(at_most)])?;
     messages.reverse();
     Ok(messages)
 }
@@ -135,11 +142,16 @@ pub fn page(connection: &Connection, channel: ChannelId, page: Page) -> rusqlite
     Ok(messages)
 }
 
-pub fn thread(connection: &Connection, root: MessageId) -> rusqlite::Result<Vec<Message>> {
+pub fn thread(
+    connection: &Connection,
+    root: MessageId,
+    before: Option<u64>,
+    at_most: usize,
+) -> rusqlite::Result<Vec<Message>> {
     let Some(message) = message(connection, root)? else { return Ok(Vec::new()) };
-    let replies = newest_replies(connection, root, usize::MAX)?;
+    let replies = newest_replies(connection, root, before.unwrap_or(u64::MAX), at_most)?;
     // A deleted root is shown, emptied, as long as something hangs below it.
-    if message.deleted && replies.is_empty() {
+    if message.deleted && message.reply_count == 0 {
         return Ok(Vec::new());
     }
     Ok(std::iter::once(message).chain(replies).collect())

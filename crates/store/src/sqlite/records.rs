@@ -28,6 +28,13 @@ pub fn count(connection: &Connection, kind: Kind, filter: &Filter) -> rusqlite::
     connection.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| number(row, 0))
 }
 
+/// The sizes of all files that match, without reading them one by one.
+pub fn stored_bytes(connection: &Connection, filter: &Filter) -> rusqlite::Result<u64> {
+    let (conditions, values) = conditions(Kind::File, filter);
+    let sql = format!("SELECT coalesce(sum(json_extract(body, '$.size')), 0) FROM records {conditions}");
+    connection.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| number(row, 0))
+}
+
 /// All records of the kinds a hub keeps in memory.
 pub fn directory(connection: &Connection) -> rusqlite::Result<Vec<Record>> {
     let mut statement = connection.prepare("SELECT body FROM records WHERE kind = ?1 ORDER BY id")?;

@@ -347,3 +347,97 @@ fn the_log_stays_bounded_while_a_reader_is_open() {
         assert!(log < limit, "{log} bytes");
     }
 }
+
+#[test]
+fn after_a_clean_stop_the_database_alone_holds_everything() {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    // As in the hub, readers outlive the writer.
+    let reader = store.reader().expect("a reader");
+    send_many(&mut store, 1..=300);
+    drop(store);
+    assert!(!folder.path().join("hub.db-mark").exists());
+    let alone = new_folder();
+    std::fs::copy(folder.path().join(DATABASE), alone.path().join(DATABASE)).expect("a copy");
+    let copy = Sqlite::open(alone.path()).expect("the copy opens");
+    assert_eq!(copy.reader().expect("a reader").last_seq(CHANNEL), Ok(300));
+    assert_eq!(reader.last_seq(CHANNEL), Ok(300));
+}
+
+/// A folder as a kill leaves it, with messages that are only in the log.
+fn killed_with_a_log() -> TempDir {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    send_many(&mut store, 1..=300);
+    store.books.mark.write(&store.connection);
+    let killed = copy_as_killed(folder.path());
+    std::fs::copy(folder.path().join("hub.db-mark"), killed.path().join("hub.db-mark")).expect("a copy");
+    killed
+}
+
+#[test]
+fn a_log_that_is_whole_is_taken_as_it_is() {
+    let killed = killed_with_a_log();
+    let store = Sqlite::open(killed.path()).expect("it opens");
+    assert_eq!(store.reader().expect("a reader").last_seq(CHANNEL), Ok(300));
+}
+
+#[test]
+fn a_log_that_is_gone_cut_or_spoilt_is_noticed_in_words_and_nothing_is_touched() {
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 4] = [
+        ("gone", |log| std::fs::remove_file(log).expect("it goes")),
+        ("emptied", |log| std::fs::write(log, "").expect("it is emptied")),
+        ("cut", |log| {
+            let bytes = std::fs::read(log).expect("a log");
+            std::fs::write(log, &bytes[..bytes.len() / 2]).expect("it is cut");
+        }),
+        ("spoilt", |log| {
+            let mut bytes = std::fs::read(log).expect("a log");
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0xff;
+            std::fs::write(log, bytes).expect("it is spoilt");
+        }),
+    ];
+    for (harm, spoil) in harms {
+        let killed = killed_with_a_log();
+        spoil(&killed.path().join("hub.db-wal"));
+        let before = std::fs::read(killed.path().join(DATABASE)).expect("a database");
+        let refusal = Sqlite::open(killed.path()).map(drop).expect_err(harm);
+        assert!(matches!(refusal, StoreError::LogLost { .. }), "{harm}: {refusal}");
+        assert!(refusal.to_string().contains("hub.db-wal"), "{refusal}");
+        assert!(before == std::fs::read(killed.path().join(DATABASE)).expect("a database"), "{harm}");
+        std::fs::remove_file(killed.path().join("hub.db-mark")).expect("the way on");
+        assert!(Sqlite::open(killed.path()).is_ok(), "{harm}");
+    }
+}
+
+#[test]
+fn a_log_that_is_wholly_in_the_database_is_not_missed() {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    send_many(&mut store, 1..=300);
+    store.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).expect("a checkpoint");
+    store.books.mark.write(&store.connection);
+    let killed = copy_as_killed(folder.path());
+    std::fs::copy(folder.path().join("hub.db-mark"), killed.path().join("hub.db-mark")).expect("a copy");
+    std::fs::remove_file(killed.path().join("hub.db-wal")).expect("it goes");
+    let store = Sqlite::open(killed.path()).expect("it opens");
+    assert_eq!(store.reader().expect("a reader").last_seq(CHANNEL), Ok(300));
+}
+
+#[test]
+fn damage_is_found_and_a_sound_database_is_not_accused() {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    send_many(&mut store, 1..=3000);
+    drop(store);
+    let patience = Duration::from_secs(20);
+    assert_eq!(crate::find_damage(folder.path(), patience), None);
+    let path = folder.path().join(DATABASE);
+    let mut bytes = std::fs::read(&path).expect("a database");
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 4096].fill(0x5a);
+    std::fs::write(&path, bytes).expect("damage");
+    assert!(crate::find_damage(folder.path(), patience).is_some());
+}

@@ -26,7 +26,7 @@ fn insert_message(connection: &Connection, books: &mut Books, message: &Message)
     const INSERT: &str = "INSERT OR FAIL INTO messages (id, channel, seq, version, deleted, thread, sender, created_at, updated_at, \
         edited_at, edit_count, reply_count, door, content_type, kind, file, key, reactions, metadata, content, n, root, depth) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
-    let Books { keys, places } = books;
+    let Books { keys, places, .. } = books;
     places.give_out(connection, message.channel, integer(message.seq))?;
     let number = keys.next_number();
     connection.prepare_cached(INSERT)?.execute(params![

@@ -20,6 +20,12 @@ pub fn check(data_dir: &Path) -> Finding {
         Err(error @ StoreError::Newer { .. }) => {
             Finding::fail(SUBJECT, error.to_string(), "use the version of moot that wrote it, or a newer one")
         }
+        Err(error @ StoreError::LogLost { .. }) => Finding::fail(
+            SUBJECT,
+            error.to_string(),
+            "bring the log back, or restore a backup with `moot restore FILE --force`; to go on with what is there, remove \
+             `hub.db-mark` beside it",
+        ),
         Err(error) => Finding::fail(SUBJECT, error.to_string(), "restore a backup with `moot restore FILE --force`"),
     }
 }

@@ -91,7 +91,8 @@ impl Executor {
             slept: Duration::ZERO,
             searchers: Vec::new(),
             doubters: Vec::new(),
-            store_failed: false,
+            // Whether there is room is not known before the first attempt, and somebody may ask before anybody writes.
+            store_failed: true,
             watchers: Vec::new(),
             stopping: false,
         }

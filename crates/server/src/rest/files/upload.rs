@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
@@ -31,7 +31,43 @@ pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 const MAX_FORM_OVERHEAD: u64 = 64 * 1024;
 const MAX_FIELD_BYTES: usize = 1024;
 /// After this long without a byte the sender is given up.
-const CHUNK_TIME: Duration = Duration::from_secs(30);
+const CHUNK_TIME: Duration = Duration::from_secs(20);
+/// Whoever needs longer than this must have sent so many bytes per second until then.
+const GRACE: Duration = Duration::from_secs(20);
+const LEAST_BYTES_PER_SECOND: u64 = 16 * 1024;
+
+/// How long a sender may still take: a trickle that never stops ends all the same.
+struct Patience {
+    began: Instant,
+    seen: u64,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self { began: Instant::now(), seen: 0 }
+    }
+
+    fn left(&self) -> Duration {
+        time_for(self.seen).saturating_sub(self.began.elapsed()).min(CHUNK_TIME)
+    }
+
+    /// Waits for the next piece of a form.
+    async fn next<T>(&self, reading: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
+        let read = tokio::time::timeout(self.left(), reading).await.map_err(|_| slow_body())?;
+        read.map_err(|error| if error.status() == StatusCode::PAYLOAD_TOO_LARGE { too_large() } else { broken_form() })
+    }
+
+    async fn chunk(&mut self, field: &mut Field<'_>) -> Result<Option<Bytes>, ApiError> {
+        let chunk = self.next(field.chunk()).await?;
+        self.seen += chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
+        Ok(chunk)
+    }
+}
+
+/// How long so many bytes may take.
+fn time_for(bytes: u64) -> Duration {
+    GRACE + Duration::from_millis(bytes * 1000 / LEAST_BYTES_PER_SECOND)
+}
 
 /// A file that arrived completely and is not kept yet; dropped, it is gone.
 pub struct Received {
@@ -96,19 +132,26 @@ pub async fn receive(caller: &Caller, request: Request) -> Result<Received, ApiE
         drain(request).await;
         return Err(too_large());
     }
+    if let Err(refusal) = caller.app.quotas().upload(caller.id(), caller.app.now()) {
+        drain(request).await;
+        return Err(refusal.into());
+    }
     let mut form = Multipart::from_request(request, &caller.app).await.map_err(|_| broken_form())?;
+    let mut patience = Patience::new();
     let (mut received, mut channel, mut more) = (None, None, false);
-    while let Some(field) = timed(form.next_field()).await? {
+    while let Some(field) = patience.next(form.next_field()).await? {
         match field.name() {
             Some("file" | "avatar") if received.is_none() => {
-                received = Some(take_file(caller, field).await?);
+                received = Some(take_file(caller, field, &mut patience).await?);
             }
             Some("file" | "avatar") => {
-                discard(field, MAX_FILE_BYTES).await?;
+                discard(field, MAX_FILE_BYTES, &mut patience).await?;
                 more = true;
             }
-            Some("channel_id" | "channel_uid") => channel = given(Some(take_text(field).await?), ChannelId::parse),
-            _ => discard(field, MAX_FORM_OVERHEAD).await?,
+            Some("channel_id" | "channel_uid") => {
+                channel = given(Some(take_text(field, &mut patience).await?), ChannelId::parse);
+            }
+            _ => discard(field, MAX_FORM_OVERHEAD, &mut patience).await?,
         }
     }
     let received = received.ok_or_else(|| ApiError::bad_request("the form has no part named `file`"))?;
@@ -118,22 +161,22 @@ pub async fn receive(caller: &Caller, request: Request) -> Result<Received, ApiE
     Ok(Received { channel, ..received })
 }
 
-async fn take_file(caller: &Caller, mut field: Field<'_>) -> Result<Received, ApiError> {
+async fn take_file(caller: &Caller, mut field: Field<'_>, patience: &mut Patience) -> Result<Received, ApiError> {
     let filename = sanitized(field.file_name().unwrap_or_default());
     let declared = field.content_type().map(str::to_owned);
     let (id, part, mut target) = begin(caller).await?;
     let mut first_bytes = Vec::new();
     let mut size = 0;
-    while let Some(chunk) = timed(field.chunk()).await? {
+    while let Some(chunk) = patience.chunk(&mut field).await? {
         size += chunk.len() as u64;
         if size > MAX_FILE_BYTES {
             // The sender sees the answer only when it could send the rest.
-            discard(field, MAX_FILE_BYTES).await.ok();
+            discard(field, MAX_FILE_BYTES, patience).await.ok();
             return Err(too_large());
         }
         note_first(&mut first_bytes, &chunk);
         if let Err(error) = target.write_all(&chunk).await {
-            discard(field, MAX_FILE_BYTES).await.ok();
+            discard(field, MAX_FILE_BYTES, patience).await.ok();
             return Err(not_stored(&error));
         }
     }
@@ -168,9 +211,9 @@ fn note_first(first_bytes: &mut Vec<u8>, chunk: &Bytes) {
     first_bytes.extend(chunk.iter().take(lacking));
 }
 
-async fn take_text(mut field: Field<'_>) -> Result<String, ApiError> {
+async fn take_text(mut field: Field<'_>, patience: &mut Patience) -> Result<String, ApiError> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = timed(field.chunk()).await? {
+    while let Some(chunk) = patience.chunk(&mut field).await? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > MAX_FIELD_BYTES {
             return Err(ApiError::bad_request("`channel_id` is too long"));
@@ -180,20 +223,15 @@ async fn take_text(mut field: Field<'_>) -> Result<String, ApiError> {
 }
 
 /// Reads a part that nobody wants, up to a bound.
-async fn discard(mut field: Field<'_>, at_most: u64) -> Result<(), ApiError> {
+async fn discard(mut field: Field<'_>, at_most: u64, patience: &mut Patience) -> Result<(), ApiError> {
     let mut seen = 0;
-    while let Some(chunk) = timed(field.chunk()).await? {
+    while let Some(chunk) = patience.chunk(&mut field).await? {
         seen += chunk.len() as u64;
         if seen > at_most {
             return Err(too_large());
         }
     }
     Ok(())
-}
-
-async fn timed<T>(reading: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
-    let read = tokio::time::timeout(CHUNK_TIME, reading).await.map_err(|_| slow_body())?;
-    read.map_err(|error| if error.status() == StatusCode::PAYLOAD_TOO_LARGE { too_large() } else { broken_form() })
 }
 
 /// Takes a body that is the file itself, and no longer than this.
@@ -208,13 +246,18 @@ pub async fn receive_whole(
         drain(request).await;
         return Err(too_large());
     }
+    if let Err(refusal) = caller.app.quotas().upload(caller.id(), caller.app.now()) {
+        drain(request).await;
+        return Err(refusal.into());
+    }
     let mut body = request.into_body();
     let (id, part, mut target) = begin(caller).await?;
-    let mut size = 0;
-    while let Some(frame) = tokio::time::timeout(CHUNK_TIME, body.frame()).await.map_err(|_| slow_body())? {
+    let (mut size, mut patience) = (0, Patience::new());
+    while let Some(frame) = tokio::time::timeout(patience.left(), body.frame()).await.map_err(|_| slow_body())? {
         let frame = frame.map_err(|_| ApiError::bad_request("the body ended early"))?;
         let Some(chunk) = frame.data_ref() else { continue };
         size += chunk.len() as u64;
+        patience.seen = size;
         if size > at_most {
             drain_body(body).await;
             return Err(too_large());
@@ -342,6 +385,12 @@ mod tests {
             assert_eq!(is_multipart(&headers), expected, "{content_type}");
         }
         assert!(!is_multipart(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn the_largest_file_has_time_enough_and_a_trickle_has_not() {
+        assert!(time_for(MAX_FILE_BYTES) > Duration::from_secs(30 * 60));
+        assert!(time_for(1024) < GRACE + Duration::from_secs(1));
     }
 
     #[test]
