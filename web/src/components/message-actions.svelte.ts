@@ -48,7 +48,7 @@ export async function togglePin(message: Message): Promise<void> {
 }
 
 export async function remove(message: Message): Promise<void> {
-  const yes = await dialogs.confirm({ title: 'Delete this message?', text: message.content.slice(0, 200), yes: 'Delete', danger: true });
+  const yes = await dialogs.confirm({ title: 'Delete this message?', text: message.content.length > 200 ? `${message.content.slice(0, 200)}…` : message.content, yes: 'Delete', danger: true });
   if (yes) await api.messages.remove(message.id).catch(complain);
 }
 

@@ -75,6 +75,11 @@ export async function showTelegram(): Promise<void> {
   await dialogs.show(Telegram as never, { title: 'Decide from Telegram' });
 }
 
+export async function showPassword(): Promise<void> {
+  const { default: Password } = await import('./Password.svelte');
+  await dialogs.show(Password as never, { title: 'Password and sessions' });
+}
+
 /** Everything that has no place in the bar of a phone. */
 export async function showMore(): Promise<void> {
   const { default: More } = await import('./More.svelte');
@@ -111,6 +116,7 @@ export function shellCommands(): Command[] {
     { id: 'theme.system', title: 'Light or dark as the system', group: 'Appearance', words: 'theme', run: () => look.set({ theme: 'system' }) },
     { id: 'taste', title: 'Appearance and keys…', group: 'Appearance', words: 'settings density contrast', run: () => void showTaste() },
     { id: 'telegram', title: 'Decide from Telegram…', group: 'Do', words: 'link phone bot', run: () => void showTelegram() },
+    { id: 'password', title: 'Password and sessions…', group: 'Do', words: 'change account security keys', run: () => void showPassword() },
     { id: 'help', title: 'Keys', group: 'Help', keys: ['?'], words: 'shortcuts keyboard', run: () => void showHelp() },
     { id: 'signout', title: 'Sign out', group: 'Do', words: 'logout', run: () => void hub.signOut() },
   ];

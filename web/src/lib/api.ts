@@ -2,6 +2,7 @@
 import type {
   Approval,
   Channel,
+  Credentials,
   Daemon,
   Delivery,
   Edit,
@@ -9,6 +10,7 @@ import type {
   Hosted,
   Invite,
   Json,
+  Machine,
   Member,
   Message,
   Notification,
@@ -20,6 +22,7 @@ import type {
   Session,
   StoredFile,
   Task,
+  Usage,
   WakePreview,
   Workspace,
 } from './types';
@@ -38,8 +41,9 @@ export class ApiError extends Error {
     this.name = 'ApiError';
   }
 
-  /** Whether the same request may succeed later by itself. */
+  /** Whether the same request may succeed later by itself. A store that is full stays full. */
   get isPassing(): boolean {
+    if (this.code === 'quota' || this.status === 507) return false;
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
@@ -72,6 +76,9 @@ export function address(path: string, query: Query = {}): string {
 }
 
 const id = encodeURIComponent;
+
+/** Where a 401 says that a password was wrong, not that the session ended. */
+const ASKS_PASSWORD = /^(auth\/|members\/me\/password$)/;
 
 /** A network that went away without a word never answers; sending again is harmless. */
 const SEND_MS = 20_000;
@@ -110,7 +117,7 @@ async function raw(method: string, path: string, options: Options = {}): Promise
   }
   if (response.ok) return response;
   const refusal = await refusalOf(response);
-  if (response.status === 401 && asked && asked === token && !path.startsWith('auth/')) onSessionEnded();
+  if (response.status === 401 && asked && asked === token && !ASKS_PASSWORD.test(path)) onSessionEnded();
   throw refusal;
 }
 
@@ -178,8 +185,8 @@ export const auth = {
   providers: () => get<{ id: string; name: string; type: string; registration: string; first_account: boolean }[]>('auth/providers'),
   invite: (code: string) => get<{ workspace: { id: string; name: string; slug: string }; role: string; expires_at: number }>(`invites/${id(code)}`),
   join: (body: { code: string; name: string; password: string; email?: string }) => post<Session>('auth/join', body),
-  password: (current_password: string, new_password: string) =>
-    post<{ token: string; expires_at: number }>('members/me/password', { current_password, new_password }),
+  password: (current_password: string, new_password: string, keep: string[]) =>
+    post<{ token: string; expires_at: number; ended?: string[] }>('members/me/password', { current_password, new_password, keep }),
 };
 
 export const workspaces = {
@@ -191,6 +198,7 @@ export const workspaces = {
   invite: (ws: string, body: { role?: string; channel_ids?: string[] } = {}) =>
     post<Invite>(`workspaces/${id(ws)}/invites`, body),
   uninvite: (ws: string, invite: string) => del(`workspaces/${id(ws)}/invites/${id(invite)}`),
+  usage: (ws: string) => get<Usage>(`workspaces/${id(ws)}/usage`),
   runs: (ws: string, state?: string) => get<Run[]>(`workspaces/${id(ws)}/runs`, { state }),
 };
 
@@ -201,7 +209,16 @@ export const members = {
   add: (ws: string, body: Json) => post<Member & { api_key?: string }>(`workspaces/${id(ws)}/members`, body),
   change: (ws: string, member: string, body: Json) => patch<Member>(`workspaces/${id(ws)}/members/${id(member)}`, body),
   remove: (ws: string, member: string) => del(`workspaces/${id(ws)}/members/${id(member)}`),
+  credentials: () => get<Credentials>('members/me/credentials'),
+  endCredential: (credential: string) => del(`members/me/credentials/${id(credential)}`),
   newKey: (ws: string, member: string) => post<{ api_key: string }>(`workspaces/${id(ws)}/members/${id(member)}/key`),
+};
+
+/** Machines with a key of their own; the key is told once. */
+export const machines = {
+  list: (ws: string) => get<Machine[]>(`workspaces/${id(ws)}/machines`),
+  add: (ws: string, name: string) => post<{ id: string; name: string; key: string }>(`workspaces/${id(ws)}/machines`, { name }),
+  remove: (ws: string, machine: string) => del(`workspaces/${id(ws)}/machines/${id(machine)}`),
 };
 
 export const channels = {

@@ -1,4 +1,6 @@
 /** Everything one can do by name or by key, in one list: the palette shows it, the keyboard uses it, help explains it. */
+import { dialogs } from './dialogs.svelte';
+import { purpose, type Press, type Weight } from './purpose';
 import { look } from './theme.svelte';
 
 export interface Command {
@@ -14,6 +16,8 @@ export interface Command {
   when?(): boolean;
   /** Not in the palette. */
   quiet?: boolean;
+  /** How careful to be with a single key; see `lib/purpose`. */
+  weight?: Weight;
   run(event?: KeyboardEvent): void;
 }
 
@@ -64,18 +68,48 @@ export function isTyping(target: EventTarget | null): boolean {
   return !!element?.closest?.('input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]');
 }
 
+/** Called with every piece of text that was no command, wherever it went. */
+const listeners = new Set<() => void>();
+export function onTyped(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const isCovered = (): boolean => dialogs.stack.length > 0 || !!document.querySelector('dialog[open], [popover]:popover-open');
+
+function pressOf(event: KeyboardEvent): Press {
+  return {
+    key: event.key,
+    modified: event.ctrlKey || event.metaKey || event.altKey,
+    repeat: event.repeat,
+    // Some browsers tell of composing only by this number.
+    composing: event.isComposing || event.keyCode === 229,
+    inField: isTyping(event.target),
+    covered: isCovered(),
+  };
+}
+
 export function onKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.isComposing) return;
+  const press = pressOf(event);
+  const now = performance.now();
+  if (!event.defaultPrevented && !press.composing && runCommand(event, press, now)) return;
+  if (purpose.missed(press, now)) listeners.forEach((listener) => listener());
+}
+
+function runCommand(event: KeyboardEvent, press: Press, now: number): boolean {
   for (const command of [...commands.list].reverse()) {
-    for (const keys of command.keys ?? []) {
-      if (!isPressed(keys, event)) continue;
-      const isSingle = !/mod|alt|Escape|F\d/.test(keys);
-      if (isSingle && (isTyping(event.target) || !look.taste.singleKeys)) continue;
-      if (isSingle && document.querySelector('dialog[open]')) continue;
-      if (command.when && !command.when()) continue;
-      event.preventDefault();
-      command.run(event);
-      return;
-    }
+    if (!command.keys?.some((keys) => isPressed(keys, event) && mayRun(keys, command, press, now))) continue;
+    if (command.when && !command.when()) continue;
+    event.preventDefault();
+    command.run(event);
+    return true;
   }
+  return false;
+}
+
+function mayRun(keys: string, command: Command, press: Press, now: number): boolean {
+  const isSingle = !/mod|alt|Escape|F\d/.test(keys);
+  // Held down, one dialog would open over the other, and Escape would close more than it was meant for.
+  if (press.repeat && /mod|Escape/.test(keys)) return false;
+  return !isSingle || (look.taste.singleKeys && purpose.allows(press, command.weight ?? 'act', now));
 }

@@ -1,9 +1,12 @@
 /** Questions that stand in the way until they are answered. `confirm` for yes or no, `show` for a component of one's own. */
 import { untrack, type Component } from 'svelte';
+import type { Shown } from './types';
 
 export interface Question {
   title: string;
   text?: string;
+  /** What an agent wants to do, in full: the buttons stand below all of it. */
+  shown?: Shown;
   /** The button that does it. */
   yes: string;
   danger?: boolean;

@@ -1,4 +1,4 @@
-/** Unified diffs as files with lines. Pure; never fails, whatever it is given. */
+/** Unified diffs as files with lines. Pure; never fails, and no line of a change is left out, whatever it is given. */
 
 export interface DiffLine {
   kind: 'add' | 'remove' | 'same' | 'hunk' | 'note';
@@ -16,6 +16,9 @@ export interface DiffFile {
   removed: number;
   lines: DiffLine[];
 }
+
+/** What git writes between the name of a file and its first change; everything else that is not understood is shown as a note. */
+const HEADER = /^(index |(old|new|deleted file|new file) mode |similarity index |dissimilarity index |rename to |copy (from|to) |\\ )/;
 
 const strip = (path: string): string => path.replace(/^"?[abiwc]\//, '').replace(/"$/, '').replace(/\t.*$/, '');
 
@@ -74,18 +77,48 @@ export function readDiff(text: string): DiffFile[] {
     else if (line.startsWith('@@')) {
       const at = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)/.exec(line);
       file ??= open('');
-      if (!at) continue;
+      if (!at) {
+        file.lines.push({ kind: 'hunk', text: line });
+        continue;
+      }
       old = Number(at[1]);
       now = Number(at[3]);
       oldLeft = at[2] === undefined ? 1 : Number(at[2]);
       nowLeft = at[4] === undefined ? 1 : Number(at[4]);
       file.lines.push({ kind: 'hunk', text: line });
-    } else if (!file && /^[+-]/.test(line)) {
-      file = open('');
-      file.lines.push({ kind: line[0] === '+' ? 'add' : 'remove', text: line.slice(1) });
-    } else if (file && !file.path && /^[ +-]/.test(line)) {
-      file.lines.push({ kind: line[0] === '+' ? 'add' : line[0] === '-' ? 'remove' : 'same', text: line.slice(1) });
+    } else if (line !== '' && !HEADER.test(line)) {
+      file ??= open('');
+      const kind = line[0] === '+' ? 'add' : line[0] === '-' ? 'remove' : line[0] === ' ' ? 'same' : 'note';
+      if (kind === 'add') file.added += 1;
+      if (kind === 'remove') file.removed += 1;
+      file.lines.push({ kind, text: kind === 'note' ? line : line.slice(1) });
     }
   }
   return files;
+}
+
+/**
+ * The changes of one file whose name is known: every line is shown for what its first sign says. Nothing is taken for the head of another
+ * file, since what is changed may have been written to look like one.
+ */
+export function readChanges(text: string, path: string): DiffFile {
+  const file: DiffFile = { path, from: path, kind: 'modified', binary: false, added: 0, removed: 0, lines: [] };
+  let old = 0;
+  let now = 0;
+  const lines = text.endsWith('\n') ? text.slice(0, -1).split('\n') : text.split('\n');
+  lines.forEach((line, at) => {
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(line);
+    if (hunk) [old, now] = [Number(hunk[1]), Number(hunk[2])];
+    if (line.startsWith('@@')) file.lines.push({ kind: 'hunk', text: line });
+    else if (at < 2 && /^(---|\+\+\+) /.test(line) && file.lines.every((it) => it.kind === 'note')) file.lines.push({ kind: 'note', text: line });
+    else if (line[0] === '+') {
+      file.lines.push({ kind: 'add', text: line.slice(1), now: now ? now++ : undefined });
+      file.added += 1;
+    } else if (line[0] === '-') {
+      file.lines.push({ kind: 'remove', text: line.slice(1), old: old ? old++ : undefined });
+      file.removed += 1;
+    } else if (line[0] === ' ' || line === '') file.lines.push({ kind: 'same', text: line.slice(1), old: old ? old++ : undefined, now: now ? now++ : undefined });
+    else file.lines.push({ kind: 'note', text: line });
+  });
+  return file;
 }

@@ -205,12 +205,17 @@ class Hub {
     const since = kept<number>('signed_in_at') ?? 0;
     if (Date.now() - since < RENEW_AFTER_MS) return;
     const fresh = await api.auth.renew().catch(() => null);
-    if (!fresh?.token || !this.session) return;
-    this.session = { ...this.session, token: fresh.token };
+    if (fresh?.token) this.renewed(fresh.token);
+  }
+
+  /** The hub gave this session a new token. */
+  renewed(token: string): void {
+    if (!this.session) return;
+    this.session = { ...this.session, token };
     keep('session', this.session);
     keep('signed_in_at', Date.now());
-    api.useToken(fresh.token);
-    this.socket.renew(fresh.token);
+    api.useToken(token);
+    this.socket.renew(token);
   }
 
   on(type: string, listener: Listener): () => void {

@@ -1,4 +1,4 @@
-/** Keys of agents: made anew, shown once. */
+/** Keys of agents and machines: made anew, shown once. */
 import type { Component } from 'svelte';
 import * as api from './api';
 import { dialogs } from './dialogs.svelte';
@@ -10,7 +10,14 @@ export const lark = (): string => `${location.origin.replace(/^http/, 'ws')}/ws`
 
 export async function showKey(name: string, key: string): Promise<void> {
   const { default: KeyShown } = await import('../components/KeyShown.svelte');
-  await dialogs.show(KeyShown as unknown as Component<never>, { title: 'Key', name, key, server: lark() });
+  await dialogs.show(KeyShown as unknown as Component<never>, { title: 'Key', sticky: true, name, key, server: lark() });
+}
+
+/** The key with the line that uses it. */
+export async function showMachineKey(name: string, key: string): Promise<void> {
+  const { default: KeyShown } = await import('../components/KeyShown.svelte');
+  const command = `MOOT_AGENTD__API_KEY=${key} MOOT_AGENTD__SERVER=${lark()} moot agentd`;
+  await dialogs.show(KeyShown as unknown as Component<never>, { title: 'Key of a machine', sticky: true, name, key, server: lark(), command, wide: true });
 }
 
 export async function rotate(member: Member): Promise<void> {

@@ -1,8 +1,9 @@
 /** Notifications of the browser for what waits for somebody: asked for once, by their own hand, and never for mere talk. */
 import { hub } from './hub.svelte';
 import { go } from './router.svelte';
+import { inOneLine } from './shown';
 import { keep, kept } from './storage';
-import type { Json } from './types';
+import type { Approval, Json } from './types';
 
 export type Wanted = 'unasked' | 'on' | 'off';
 
@@ -27,7 +28,7 @@ class Notices {
   listen(): () => void {
     const stops = [
       hub.on('approval.request', (data) => {
-        if (data.status === 'pending') this.show(`${hub.data.nameOf(String(data.agent_id))} asks`, String(data.action), `/approval/${String(data.id)}`, String(data.id));
+        if (data.status === 'pending') this.show(`${hub.data.nameOf(String(data.agent_id))} asks`, inOneLine(data as unknown as Approval), `/approval/${String(data.id)}`, String(data.id));
       }),
       hub.on('notification.new', (data) => this.notice(data)),
       hub.on('call.ring', (data) => this.show(`${String(data.caller_name)} calls`, 'Open the page to answer.', '/', String(data.call_id))),

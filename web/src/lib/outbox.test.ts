@@ -109,6 +109,16 @@ describe('outbox', () => {
     expect(calls[2]).toMatchObject({ key: item.key });
   });
 
+  it('what cannot be stored any more is not tried again by itself', async () => {
+    const { outbox, calls, pass } = setUp();
+    outbox.open('mem_1');
+    outbox.add('a', { content: '1' });
+    await calls[0]!.fail(new ApiError(507, 'quota', 'the workspace holds all it may'));
+    await pass(60_000);
+    expect(calls.length).toBe(1);
+    expect(outbox.of('a')[0]).toMatchObject({ state: 'failed', error: 'the workspace holds all it may', body: { content: '1' } });
+  });
+
   it('an ended session keeps the text until somebody signed in again', async () => {
     const { outbox, calls } = setUp();
     outbox.open('mem_1');

@@ -1,16 +1,16 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
-import { readAsk } from './asks';
-import { readDiff } from './diff';
+import { readChanges, readDiff } from './diff';
 import { readQuery } from './query';
 import { match } from './router.svelte';
 import { Data } from './store/data';
 import { FakeHub, Random } from './store/fake-hub';
 import { RowMaker } from './store/rows';
+import { hostIn, inOneLine, isQuestion, shownOf, visible, whyHeld, wordsOf } from './shown';
 import { mayDecide, needsYou, nextUnread } from './store/select';
 import { complete, rank, triggerAt } from './suggest';
-import type { Approval, Channel, Member, Notification } from './types';
-import { deliveryWord, span } from './words';
+import type { Approval, Channel, Member, Notification, Shown } from './types';
+import { deliveryWord, deviceName, span } from './words';
 
 describe('addresses', () => {
   it('match their pattern', () => {
@@ -76,24 +76,81 @@ describe('diffs', () => {
       expect(() => readDiff(made)).not.toThrow();
     }
   });
+
+  it('leave out no line of a change, however it is headed', () => {
+    const random = new Random(11);
+    const parts = ['@@ -1,2 +1 @@', '@@ nonsense @@', '@@ -1 +1,9 @@', '+added', '-removed', ' same', 'neither'];
+    for (let i = 0; i < 500; i += 1) {
+      const lines = Array.from({ length: 1 + random.below(12) }, () => random.pick(parts)!);
+      const seen = readDiff(lines.join('\n')).flatMap((file) => file.lines.map((line) => line.text.replace(/^[+ -]/, '')));
+      expect(seen).toEqual(lines.map((line) => line.replace(/^[+ -]/, '')));
+    }
+  });
+
+  it('of one file show every line, also those that look like the head of another', () => {
+    const text = '@@ -3 +3,2 @@\n--- a/innocent\n+++ /dev/null\n+diff --git a/x b/x\n\\ No newline';
+    const { path, lines, added, removed } = readChanges(text, 'src/a.rs');
+    expect([path, added, removed]).toEqual(['src/a.rs', 2, 1]);
+    expect(lines.map((it) => [it.kind, it.text])).toEqual([['hunk', '@@ -3 +3,2 @@'], ['remove', '-- a/innocent'], ['add', '++ /dev/null'], ['add', 'diff --git a/x b/x'], ['note', '\\ No newline']]);
+  });
 });
 
 describe('questions', () => {
   const ask = (fields: Partial<Approval>): Approval => ({ id: 'a', workspace_id: 'w', agent_id: 'bot', action: 'Run a command', payload: '{}', status: 'pending', created_at: 1, kind: 'permission', scope: 'once', expires_at: 1e15, ...fields });
 
-  it('show the exact command, and everything else as it came', () => {
-    const read = readAsk(ask({ payload: JSON.stringify({ command: ['rm', '-rf', 'x'], reason: 'tidy', extra: { a: 1 } }) }));
-    expect(read).toMatchObject({ command: 'rm -rf x', why: 'tidy', destructive: true });
-    expect(read.rest).toEqual([['extra', '{\n  "a": 1\n}']]);
-    expect(readAsk(ask({ payload: 'not json' })).rest).toEqual([['details', 'not json']]);
-    expect(readAsk(ask({ payload: '{"command":"ls"}' })).destructive).toBe(false);
+  const shown = (fields: Partial<Shown>): Shown => ({ heading: 'Run a command', warning: null, says: null, parts: [], choices: [], ...fields });
+
+  it('are shown as the hub renders them', () => {
+    const rendered = shown({ parts: [{ label: 'Command', kind: 'command', text: 'ls' }] });
+    expect(shownOf(ask({ shown: rendered }))).toBe(rendered);
   });
 
-  it('a brake shows the text that waits', () => {
-    const read = readAsk(ask({ kind: 'brake', action: 'continue', payload: JSON.stringify({ limit: 'pair', text: 'again', root_id: 'm', channel_id: 'c', thread_id: null }) }));
-    expect(read.text).toBe('again');
-    expect(read.why).toContain('back and forth');
-    expect(read.rest).toEqual([]);
+  it('of a hub that does not render are shown as text, with nothing invisible in it', () => {
+    const plain = shownOf(ask({ action: 'tidy\u202eup', payload: '{"command":"rm -rf x"}' }));
+    expect(plain.says).toBe('tidy⟨U+202E⟩up');
+    expect(plain.parts).toEqual([{ label: 'Details', kind: 'argument', text: '{"command":"rm -rf x"}' }]);
+    expect(shownOf(ask({ payload: 'not json' })).parts[0]!.text).toBe('not json');
+  });
+
+  it('in one line begin with the warning, and say that there is more', () => {
+    const parts = [{ label: 'Folder', kind: 'place', text: '/src' }, { label: 'Command', kind: 'command', text: '\n  rm -rf build\nls' }];
+    expect(inOneLine(ask({ shown: shown({ warning: 'deletes files without asking', says: 'just looking', parts }) }))).toBe('Careful, deletes files without asking. Run a command: rm -rf build …');
+    expect(inOneLine(ask({ shown: shown({ parts: [{ label: 'Command', kind: 'command', text: 'ls' }] }) }))).toBe('Run a command: ls');
+  });
+
+  it('show the words of the agent unless they repeat the action', () => {
+    const parts = [{ label: 'Command', kind: 'command', text: 'ls -a' }];
+    expect(wordsOf(shown({ says: 'Bash: ls -a', parts }))).toBe('');
+    expect(wordsOf(shown({ says: 'ls -a', parts }))).toBe('');
+    expect(wordsOf(shown({ says: 'Bash: ls', parts }))).toBe('Bash: ls');
+    expect(wordsOf(shown({ heading: 'Use a tool: mcp__db__delete', says: 'mcp__db__delete' }))).toBe('');
+    expect(wordsOf(shown({ says: 'Edit: src/a.rs', parts: [{ label: 'src/a.rs', kind: 'diff', text: '+x' }] }))).toBe('');
+    expect(wordsOf(shown({ says: 'It is safe, trust me: ls -a', parts }))).not.toBe('');
+  });
+
+  it('about a text that is held back say why', () => {
+    expect(whyHeld(ask({ kind: 'brake', payload: '{"limit":"pair","text":"again"}' }))).toContain('back and forth');
+    expect(whyHeld(ask({ payload: '{"limit":"pair"}' }))).toBe('');
+  });
+
+  it('with choices are answered, not allowed', () => {
+    expect(isQuestion(ask({ shown: shown({ choices: ['a', 'b'] }) }))).toBe(true);
+    expect(isQuestion(ask({ shown: shown({ heading: 'A question' }) }))).toBe(true);
+    expect(isQuestion(ask({ shown: shown({}) }))).toBe(false);
+    expect(isQuestion(ask({}))).toBe(false);
+  });
+
+  it('name the host that an address leads to', () => {
+    const whole = (text: string) => Object.values(hostIn(text)).join('');
+    for (const address of ['https://github.com@evil.example/x', 'https://a.example:81?q=@b', 'nonsense', 'https://evil.example\\@github.com/']) expect(whole(address)).toBe(address);
+    expect(hostIn('https://github.com@evil.example/x').host).toBe('evil.example');
+    expect(hostIn('https://evil.example\\@github.com/').host).toBe('evil.example');
+    expect(hostIn('https://a.example:81?q=@b').host).toBe('a.example:81');
+  });
+
+  it('turn invisible signs into visible ones and leave the rest alone', () => {
+    expect(visible('a\u202eb\u200bc\u001b[2J\u{e0041}')).toBe('a⟨U+202E⟩b⟨U+200B⟩c⟨U+001B⟩[2J⟨U+E0041⟩');
+    expect(visible('Grüße, 世界 👍🏽\n\tשלום')).toBe('Grüße, 世界 👍🏽\n\tשלום');
   });
 
   it('may be decided by the owner, the asker and admins; a brake by everybody in the channel', () => {
@@ -196,6 +253,13 @@ describe('words', () => {
   it('deliveries', () => {
     const word = (state: string, why: string | null = null) => deliveryWord({ state, why } as never).text;
     expect([word('queued', 'collecting'), word('queued', 'offline'), word('admitted'), word('suppressed')]).toEqual(['about to wake', 'waits: offline', 'on it', 'held back']);
+  });
+
+  it('devices', () => {
+    expect(deviceName('Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0')).toBe('Firefox on Linux');
+    expect(deviceName('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0 Safari/537.36')).toBe('Chrome on macOS');
+    expect(deviceName('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1 (KHTML, like Gecko) Version/18.0 Safari/604.1')).toBe('Safari on iOS');
+    expect([deviceName('moot/0.1.0'), deviceName('')]).toEqual(['moot/0.1.0', 'A program']);
   });
 
   it('the next unread channel, round the corner', () => {

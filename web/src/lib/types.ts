@@ -142,6 +142,26 @@ export interface Approval {
   scope: 'once' | 'run';
   expires_at: number;
   used_at?: number | null;
+  /** The whole action as people shall see it, made by the hub. */
+  shown?: Shown | null;
+}
+
+export interface ShownPart {
+  label: string;
+  kind: 'command' | 'place' | 'url' | 'diff' | 'argument' | string;
+  text: string;
+}
+
+/** Every argument is in exactly one part; nothing is cut, and nothing in it is invisible. */
+export interface Shown {
+  /** By the hub, never the asker's words. */
+  heading: string;
+  /** Why it is destructive: comes before everything else. */
+  warning: string | null;
+  /** The asker's own words. */
+  says: string | null;
+  parts: ShownPart[];
+  choices: string[];
 }
 
 export type TaskStatus = 'todo' | 'in_progress' | 'review' | 'done';
@@ -275,6 +295,34 @@ export interface Daemon {
   started_at: number;
   member_id: string;
   agents: { name: string; agent_id: string }[];
+}
+
+/** A machine that has a key of its own. */
+export interface Machine {
+  id: string;
+  name: string;
+  owner_id: string;
+  created_at: number;
+  last_seen_at: number | null;
+  online: boolean;
+  agents: { id: string; name: string }[];
+}
+
+/** How much of what there is, and how much there may be; without a limit, as much as one likes. */
+export interface Use {
+  used: number;
+  limit?: number | null;
+}
+
+export interface Usage {
+  workspace: Record<string, Use>;
+  me: Record<string, Use>;
+}
+
+/** What speaks for a person: their log-ins, and keys of theirs. */
+export interface Credentials {
+  sessions: { id: string; created_at: number; last_seen_at?: number | null; address?: string | null; device?: string | null; current: boolean }[];
+  keys: { id: string; kind: 'api_key' | 'machine' | 'provision' | 'telegram' | string; name?: string | null; created_at: number }[];
 }
 
 export interface Engine {

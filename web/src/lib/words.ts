@@ -90,3 +90,11 @@ export function deliveryWord(delivery: Delivery): { text: string; tone: '' | 'go
   if (state === 'suppressed') return { text: 'held back', tone: 'warn' };
   return { text: why?.startsWith('joined') ? 'joined' : 'cancelled', tone: '' };
 }
+
+/** What a browser calls itself, in two words; programs are called what they call themselves. */
+export function deviceName(agent: string): string {
+  const browser = /Edg\//.test(agent) ? 'Edge' : /OPR\//.test(agent) ? 'Opera' : /Firefox\//.test(agent) ? 'Firefox' : /Chrome\//.test(agent) ? 'Chrome' : /Safari\//.test(agent) ? 'Safari' : '';
+  const system = /Android/.test(agent) ? 'Android' : /iPhone|iPad/.test(agent) ? 'iOS' : /Windows/.test(agent) ? 'Windows' : /Mac OS/.test(agent) ? 'macOS' : /Linux|X11/.test(agent) ? 'Linux' : '';
+  if (browser) return system ? `${browser} on ${system}` : browser;
+  return agent || 'A program';
+}

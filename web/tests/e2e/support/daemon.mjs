@@ -15,14 +15,14 @@ export class Daemon {
     for (const words of [['init', '--quiet', '--initial-branch=main'], ['-c', 'user.name=t', '-c', 'user.email=t@example.org', 'commit', '--quiet', '--allow-empty', '-m', 'x']]) {
       execFileSync('git', ['-C', project, ...words]);
     }
-    const carrier = await owner.call('POST', `${owner.ws}/members`, { name: `machine-of-${name}`, type: 'agent' });
+    const key = await machineKey(owner, `machine-of-${name}`);
     const agent = await owner.call('POST', `${owner.ws}/members`, { name, type: 'agent' });
     for (const channel of channels) await owner.call('POST', `${owner.ws}/channels/${channel.id}/members`, { member_id: agent.id });
     writeFileSync(
       join(daemon.home, 'agentd.toml'),
       `[agentd]
 server = "ws://127.0.0.1:${owner.hub.port}/ws"
-api_key = "${carrier.api_key}"
+api_key = "${key}"
 socket = "${join(daemon.home, 's')}"
 [engines.claude]
 command = "${CLAUDE}"
@@ -47,4 +47,11 @@ worktrees = true
     this.process.kill('SIGTERM');
     await this.over;
   }
+}
+
+/** The key of a machine; on a hub that has none, that of an agent which carries others. */
+async function machineKey(owner, name) {
+  const unknown = (error) => (/→ 40[45]/.test(error.message) ? null : Promise.reject(error));
+  const machine = await owner.call('POST', `${owner.ws}/machines`, { name }).catch(unknown);
+  return machine?.key ?? (await owner.call('POST', `${owner.ws}/members`, { name, type: 'agent' })).api_key;
 }
