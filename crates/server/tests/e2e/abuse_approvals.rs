@@ -247,7 +247,7 @@ async fn the_terminal_asks_with_the_whole_action() {
     let config = folder.path().join("moot.toml");
     let settings = format!("[engines.claude]\ncommand = {:?}\n", fake.program.to_string_lossy());
     std::fs::write(&config, settings).expect("a configuration");
-    let words = ["run", "claude", "please ask", "--config", &config.to_string_lossy()];
+    let words = ["--config", &config.to_string_lossy(), "run", "claude", "please ask"];
     let mut terminal = Terminal::run(folder.path(), &words);
     for line in [
         "! deletes files without asking",
