@@ -9,6 +9,14 @@ pub fn origin(url: &Url) -> String {
     format!("{scheme}://{}{port}", url.host_str().unwrap_or_default())
 }
 
+/// Whether an address of the server is one of its drive's. What a parser resolved is looked at, so nothing climbs out of it;
+/// what is written with escapes could mean something else to the server, and is not the drive's.
+pub fn holds(url: &Url) -> bool {
+    let path = url.path();
+    let inside = path == "/drive.bin" || path.starts_with("/drive.bin/");
+    inside && !["%2e", "%2f", "%5c"].iter().any(|escaped| path.to_ascii_lowercase().contains(escaped))
+}
+
 /// `(/drive.bin` → `(https://host/drive.bin`, as relative links stand in Markdown.
 pub fn rewrite(text: &str, origin: &str) -> String {
     text.replace("(/drive.bin", &format!("({origin}/drive.bin"))

@@ -35,7 +35,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 pub struct Peer(pub SocketAddr);
 
 /// Headers that proxies put in: such a request comes from somewhere else, whatever its socket says.
-pub(crate) const FORWARDED: [&str; 6] =
+pub const FORWARDED: [&str; 6] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
 
 /// Whether a request was made on this machine, and not passed on by a proxy that is.

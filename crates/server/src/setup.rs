@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_came_through_a_proxy_comes_from_elsewhere() {
-        for name in crate::net::FORWARDED {
+        for name in net::FORWARDED {
             assert_eq!(standing("127.0.0.1", &[HERE, (name, "for")], None), Standing::Unproven, "{name}");
         }
     }

@@ -234,6 +234,8 @@ pub async fn run(
 
 fn client(settings: &Settings) -> Client {
     let builder = Client::builder().http1_only().connect_timeout(Duration::from_secs(10));
+    // A redirect would carry the key to whoever it names.
+    let builder = builder.redirect(reqwest::redirect::Policy::none());
     let is_near = settings
         .server
         .host_str()

@@ -12,7 +12,7 @@ pub mod mime;
 pub mod seen;
 
 use crate::settings::{Limits, seconds};
-use crate::web::{Beyond, Web};
+use crate::web::{Beyond, Purpose, Web};
 use seen::{Image, Seen, Verdict};
 
 /// How many bytes of images are kept besides the verdicts.
@@ -64,7 +64,9 @@ impl Images {
         };
         let most = self.limits.media_max_bytes as usize;
         // Many servers do not know HEAD, so only what it says counts, not that it failed.
-        if let Ok((kind, length)) = self.web.head(&address, seconds(self.limits.media_hunt_head_timeout_s)).await {
+        if let Ok((kind, length)) =
+            self.web.head(&address, Purpose::Image, seconds(self.limits.media_hunt_head_timeout_s)).await
+        {
             if let Some(why) = other_kind(&kind) {
                 return Ok(Verdict::Refused(why));
             }
@@ -73,7 +75,7 @@ impl Images {
             }
         }
         let patience = seconds(self.limits.media_hunt_fetch_timeout_s);
-        let fetched = self.web.get(&address, most, Beyond::Refuse, patience).await;
+        let fetched = self.web.get(&address, Purpose::Image, most, Beyond::Refuse, patience).await;
         let fetched = fetched.map_err(|error| error.to_string())?;
         if let Some(why) = other_kind(&fetched.kind) {
             return Ok(Verdict::Refused(why));

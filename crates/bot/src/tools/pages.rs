@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Desk, cut};
 use crate::error::BotError;
 use crate::settings::seconds;
-use crate::web::{Beyond, Fetched};
+use crate::web::{Beyond, Fetched, Purpose};
 use reqwest::Url;
 
 const MOST_PAGE_BYTES: usize = 2 << 20;
@@ -26,7 +26,7 @@ pub struct FetchPage {
 pub async fn fetch_page(desk: Desk, args: FetchPage) -> Result<String, BotError> {
     let url = Url::parse(&args.url).map_err(|_| BotError::Validation(format!("`{}` is no address", args.url)))?;
     let patience = seconds(desk.means.limits.media_hunt_fetch_timeout_s);
-    let fetched = desk.means.web.get(&url, MOST_PAGE_BYTES, Beyond::Cut, patience).await?;
+    let fetched = desk.means.web.get(&url, Purpose::Page, MOST_PAGE_BYTES, Beyond::Cut, patience).await?;
     let text = desk.means.workers.compute(move || readable(fetched)).await??;
     Ok(cut(text, MOST_PAGE_CHARS))
 }

@@ -8,7 +8,7 @@ use reqwest::{Client, Method, Response, Url, redirect};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::guard::{PublicOnly, Way, way};
+use super::guard::{PublicOnly, Purpose, Way, way};
 use crate::error::BotError;
 use crate::settings::{Limits, seconds};
 
@@ -21,7 +21,7 @@ pub struct Web {
     own: Client,
     outside: Client,
     own_origin: String,
-    /// An API key of the bot's own server; nobody else gets it.
+    /// An API key of the bot's own server; nothing but its drive gets it.
     own_key: Option<String>,
     requests: Arc<Semaphore>,
 }
@@ -77,19 +77,31 @@ impl Web {
     }
 
     /// The headers of an address: its media type and, when the server tells, its length.
-    pub async fn head(&self, url: &Url, patience: Duration) -> Result<(String, Option<u64>), BotError> {
+    pub async fn head(
+        &self,
+        url: &Url,
+        purpose: Purpose,
+        patience: Duration,
+    ) -> Result<(String, Option<u64>), BotError> {
         let _turn = self.turn().await;
-        let response = self.ask(Method::HEAD, url, Instant::now() + patience).await?;
+        let response = self.ask(Method::HEAD, url, purpose, Instant::now() + patience).await?;
         let length = response.headers().get(reqwest::header::CONTENT_LENGTH);
         let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
         Ok((kind_of(&response), length))
     }
 
     /// The first `most` bytes of an address.
-    pub async fn get(&self, url: &Url, most: usize, beyond: Beyond, patience: Duration) -> Result<Fetched, BotError> {
+    pub async fn get(
+        &self,
+        url: &Url,
+        purpose: Purpose,
+        most: usize,
+        beyond: Beyond,
+        patience: Duration,
+    ) -> Result<Fetched, BotError> {
         let _turn = self.turn().await;
         let deadline = Instant::now() + patience;
-        let mut response = self.ask(Method::GET, url, deadline).await?;
+        let mut response = self.ask(Method::GET, url, purpose, deadline).await?;
         let kind = kind_of(&response);
         if beyond == Beyond::Refuse && response.content_length().is_some_and(|length| length > most as u64) {
             return Err(too_large(most));
@@ -118,16 +130,25 @@ impl Web {
         }
     }
 
-    /// Asks, follows redirects, and takes only a good answer.
-    async fn ask(&self, method: Method, url: &Url, deadline: Instant) -> Result<Response, BotError> {
+    /// Asks, follows redirects, and takes only a good answer. A redirect never brings the key along, and none leads from
+    /// outside to the bot's own server.
+    async fn ask(&self, method: Method, url: &Url, purpose: Purpose, deadline: Instant) -> Result<Response, BotError> {
         let mut url = url.clone();
+        let mut came_by = None;
         for _ in 0..=REDIRECTS {
-            let way = way(&url, &self.own_origin).map_err(|why| BotError::Validation(format!("{url}: {why}")))?;
+            let refused = |why: &str| BotError::Validation(format!("{url}: {why}"));
+            let way = way(&url, &self.own_origin, purpose).map_err(|why| refused(&why))?;
+            if came_by == Some(Way::Outside) && way != Way::Outside {
+                return Err(refused("another server led to the bot's own"));
+            }
             let request = match (way, &self.own_key) {
-                (Way::Own, Some(key)) => self.own.request(method.clone(), url.clone()).bearer_auth(key),
-                (Way::Own, None) => self.own.request(method.clone(), url.clone()),
+                (Way::Drive, Some(key)) if came_by.is_none() => {
+                    self.own.request(method.clone(), url.clone()).bearer_auth(key)
+                }
+                (Way::Drive | Way::Own, _) => self.own.request(method.clone(), url.clone()),
                 (Way::Outside, _) => self.outside.request(method.clone(), url.clone()),
             };
+            came_by = Some(way);
             let answer = timeout_at(deadline, request.send()).await;
             let response = answer.map_err(|_| late(Duration::ZERO))?.map_err(|error| failed(&error))?;
             let status = response.status();
@@ -167,4 +188,95 @@ fn failed(error: &reqwest::Error) -> BotError {
         cause = inner;
     }
     BotError::Tool(format!("the server cannot be reached: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A server that answers each path with what `answer` makes of it, and notes what it was asked.
+    async fn server(answer: fn(&str) -> String) -> (String, Arc<Mutex<Vec<String>>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let notes = Arc::clone(&asked);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = vec![0; 4096];
+                let length = stream.read(&mut request).await.unwrap_or(0);
+                let request = String::from_utf8_lossy(&request[..length]).to_ascii_lowercase();
+                let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+                notes.lock().unwrap().push(request);
+                let _ = stream.write_all(answer(&path).as_bytes()).await;
+            }
+        });
+        (origin, asked)
+    }
+
+    fn web(origin: &str) -> Web {
+        Web::new(&Limits::default(), origin, "lr_secret").unwrap()
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    async fn image(web: &Web, url: String) -> Result<Fetched, BotError> {
+        web.get(&Url::parse(&url).unwrap(), Purpose::Image, 8, Beyond::Cut, PATIENCE).await
+    }
+
+    fn plain(_: &str) -> String {
+        "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 10\r\nconnection: close\r\n\r\n0123456789"
+            .to_owned()
+    }
+
+    #[tokio::test]
+    async fn the_drive_gets_the_key_and_nothing_else_of_the_server_does() {
+        let (origin, asked) = server(plain).await;
+        let web = web(&origin);
+        let fetched = image(&web, format!("{origin}/drive.bin/a.png")).await.unwrap();
+        assert_eq!((fetched.bytes.as_slice(), fetched.is_cut), (&b"01234567"[..], true));
+        image(&web, format!("{origin}/v1/members/me?a.png")).await.unwrap();
+        let asked = asked.lock().unwrap();
+        assert!(asked[0].contains("authorization: bearer lr_secret"));
+        assert!(!asked[1].contains("authorization"), "{}", asked[1]);
+    }
+
+    fn redirects(path: &str) -> String {
+        match path {
+            "/drive.bin/away.png" => moved("/v1/members/me"),
+            "/drive.bin/round.png" => moved("/drive.bin/a.png"),
+            _ => plain(path),
+        }
+    }
+
+    fn moved(to: &str) -> String {
+        format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    }
+
+    #[tokio::test]
+    async fn no_redirect_brings_the_key_along() {
+        let (origin, asked) = server(redirects).await;
+        let web = web(&origin);
+        for name in ["away", "round"] {
+            image(&web, format!("{origin}/drive.bin/{name}.png")).await.unwrap();
+        }
+        let asked = asked.lock().unwrap();
+        let with_key: Vec<bool> = asked.iter().map(|request| request.contains("authorization")).collect();
+        assert_eq!(with_key, [true, false, true, false]);
+    }
+
+    #[tokio::test]
+    async fn a_page_of_the_own_server_is_not_asked_for() {
+        let (origin, asked) = server(plain).await;
+        for path in ["/", "/v1/members/me", "/drive.bin/a.png"] {
+            let url = Url::parse(&format!("{origin}{path}")).unwrap();
+            let refused = web(&origin).get(&url, Purpose::Page, 8, Beyond::Cut, PATIENCE).await;
+            assert!(refused.is_err_and(|error| error.to_string().contains("own server")), "{path}");
+        }
+        assert!(asked.lock().unwrap().is_empty());
+    }
 }

@@ -1,4 +1,5 @@
-//! Which addresses the bot may fetch from: the open internet and its own server, nothing behind the operator's wall.
+//! Which addresses the bot may fetch from: the open internet, images also from its own server, nothing behind the operator's
+//! wall. Its key is for the drive of its own server and for nothing else.
 //!
 //! What the bot fetches is named by whoever talks to it. So a name is looked up here, private answers are thrown
 //! away, and the connection goes to what is left: no second look-up can give another answer in between.
@@ -47,28 +48,49 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     global && !translated && !documentation
 }
 
+/// What an address is fetched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Something to show to the model, which may lie on the bot's own server.
+    Image,
+    /// A page that whoever talks to the bot wants read. What the bot may read on its own server is not theirs to read.
+    Page,
+}
+
 /// Where a request may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The bot's own server, wherever it is.
+    /// The drive of the bot's own server, wherever that is; it gets the bot's key.
+    Drive,
+    /// Anything else of the bot's own server, as a stranger.
     Own,
     /// Anywhere public.
     Outside,
 }
 
 /// Whether, and how, an address may be fetched.
-pub fn way(url: &Url, own_origin: &str) -> Result<Way, String> {
+pub fn way(url: &Url, own_origin: &str, purpose: Purpose) -> Result<Way, String> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("`{}:` is not an address of the web", url.scheme()));
     }
-    if drive::origin(url) == own_origin {
-        return Ok(Way::Own);
+    let is_own = drive::origin(url) == own_origin;
+    match purpose {
+        Purpose::Image if is_own && drive::holds(url) => return Ok(Way::Drive),
+        Purpose::Image if is_own => return Ok(Way::Own),
+        Purpose::Page if is_own || is_same_host(url, own_origin) => return Err("it is the bot's own server".to_owned()),
+        Purpose::Image | Purpose::Page => {}
     }
     let literal = url.host_str().unwrap_or_default().trim_matches(['[', ']']).parse::<IpAddr>();
     match literal {
         Ok(address) if !is_public(address) => Err("it is a private address".to_owned()),
         _ => Ok(Way::Outside),
     }
+}
+
+/// Another port, another scheme or a dot behind the name do not make it somebody else's.
+fn is_same_host(url: &Url, own_origin: &str) -> bool {
+    let host = |url: &Url| url.host_str().unwrap_or_default().trim_end_matches('.').to_owned();
+    Url::parse(own_origin).is_ok_and(|own| host(&own) == host(url))
 }
 
 /// Looks names up and keeps only public addresses.
@@ -97,7 +119,11 @@ mod tests {
     const OWN: &str = "http://127.0.0.1:8484";
 
     fn asked(url: &str) -> Result<Way, String> {
-        way(&Url::parse(url).unwrap(), OWN)
+        way(&Url::parse(url).unwrap(), OWN, Purpose::Image)
+    }
+
+    fn page(url: &str, own: &str) -> Result<Way, String> {
+        way(&Url::parse(url).unwrap(), own, Purpose::Page)
     }
 
     #[test]
@@ -126,8 +152,46 @@ mod tests {
             "0x7f.1",
         ] {
             let url = format!("http://{host}/a.png");
-            assert!(asked(&url).is_err(), "{url}");
+            assert!(asked(&url).is_err() && page(&url, OWN).is_err(), "{url}");
         }
+    }
+
+    #[test]
+    fn a_page_is_never_read_from_the_bots_own_server() {
+        for url in [
+            "http://127.0.0.1:8484/",
+            "http://127.0.0.1:8484/v1/members/me",
+            "http://127.0.0.1:8484/drive.bin/a.png",
+            "http://127.0.0.1:9473/",
+        ] {
+            assert!(page(url, OWN).is_err(), "{url}");
+        }
+        let own = "https://hub.example";
+        for url in
+            ["https://hub.example/docs", "http://hub.example/", "https://HUB.example./v1", "https://hub.example:444/"]
+        {
+            assert!(page(url, own).is_err(), "{url}");
+        }
+        assert_eq!(page("https://example.org/", own), Ok(Way::Outside));
+    }
+
+    #[test]
+    fn the_key_is_for_the_drive_of_the_own_server_alone() {
+        for url in [
+            "http://127.0.0.1:8484/v1/members/me",
+            "http://127.0.0.1:8484/v1/files/x/download?a.png",
+            "http://127.0.0.1:8484/drive.binx/a.png",
+            "http://127.0.0.1:8484/drive.bin/../v1/members/me",
+            "http://127.0.0.1:8484/drive.bin/%2e%2e/v1/a.png",
+            "http://127.0.0.1:8484/drive.bin%2f..%2fv1/a.png",
+            "http://127.0.0.1:8484//drive.bin/a.png",
+        ] {
+            assert_eq!(asked(url), Ok(Way::Own), "{url}");
+        }
+        for url in ["https://127.0.0.1:8484/drive.bin/a.png", "http://127.0.0.1/drive.bin/a.png"] {
+            assert!(asked(url).is_err(), "{url}");
+        }
+        assert_eq!(asked("https://hub.example/drive.bin/a.png"), Ok(Way::Outside));
     }
 
     #[test]
@@ -139,7 +203,8 @@ mod tests {
 
     #[test]
     fn the_bots_own_server_passes_also_on_loopback() {
-        assert_eq!(asked("http://127.0.0.1:8484/drive.bin/a.png"), Ok(Way::Own));
+        assert_eq!(asked("http://127.0.0.1:8484/drive.bin/a.png"), Ok(Way::Drive));
+        assert_eq!(asked("http://127.0.0.1:8484/avatar/a.png"), Ok(Way::Own));
         assert!(asked("http://127.0.0.1:8485/drive.bin/a.png").is_err(), "another port is another server");
         assert!(asked("http://localhost.:80@127.0.0.1:9/").is_err());
     }

@@ -4,3 +4,4 @@ pub mod fetch;
 pub mod guard;
 
 pub use fetch::{Beyond, Fetched, Web};
+pub use guard::Purpose;

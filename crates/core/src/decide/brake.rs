@@ -2,7 +2,8 @@
 //!
 //! Counted per root, and only where agents wake agents: how deep, how often, how often the same two. And in a channel or
 //! thread: how many turns agents took without a person between them, which also stops those that need no wake to answer each
-//! other. A text beyond a limit is not posted. It becomes a question to the people of the channel, with the text in it.
+//! other. And per agent, whatever it wakes others for: how often of its own accord, with no person having begun it or spoken to
+//! it since; fresh channels, threads and tasks do not begin that anew. A text beyond a limit is not posted. It becomes a question to the people of the channel, with the text in it.
 
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ use crate::{Actor, Millis, access};
 
 /// Nobody decides in this time: stopped.
 const LIFE: Millis = 24 * 60 * 60 * 1000;
+/// How many of an agent's wakes are looked at to find out what it was asked.
+const LOOKED_AT: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,6 +37,7 @@ pub enum Limit {
     Wakes,
     Pair,
     Row,
+    Alone,
 }
 
 impl Limit {
@@ -43,6 +47,7 @@ impl Limit {
             Self::Wakes => "agents have woken each other too often over this",
             Self::Pair => "these two agents have woken each other too often over this",
             Self::Row => "agents have talked for too long without a person between them",
+            Self::Alone => "this agent has woken others too often without a person asking for it",
         }
     }
 }
@@ -78,6 +83,9 @@ pub fn exceeded(context: &Context<'_>, step: &Step, to: &[MemberId]) -> Result<O
     let rules = context.state.wake_rules();
     let over = |count: u32, limit: u32| limit > 0 && count > limit.saturating_add(cause.granted);
     let wakes = u32::try_from(to.len()).unwrap_or(u32::MAX);
+    if !cause.closed && is_alone(context, step)? && wakes_too_often(context, step, wakes)? {
+        return Ok(Some(Limit::Alone));
+    }
     let pair = |agent: &MemberId| over(cause.wakes_between(step.from, *agent) + 1, rules.pair);
     Ok(if cause.closed {
         None
@@ -94,17 +102,87 @@ pub fn exceeded(context: &Context<'_>, step: &Step, to: &[MemberId]) -> Result<O
 
 /// Notes that an agent wakes these agents; false when people stopped the chain. What people do is not counted.
 pub fn count(context: &Context<'_>, step: &Step, to: &[MemberId], events: &mut Vec<Event>) -> Result<bool, Refusal> {
-    if to.is_empty() || !context.state.is_agent(step.from) {
+    if to.is_empty() {
         return Ok(true);
     }
-    let mut cause = cause_of(context, step)?;
-    if cause.closed {
+    if !context.state.is_agent(step.from) {
+        spoken_to(context, to, events)?;
+        return Ok(true);
+    }
+    let cause = cause_of(context, step)?;
+    let alone = if is_alone(context, step)? { Some(alone_of(context, step)?) } else { None };
+    if cause.closed || alone.as_ref().is_some_and(|alone| alone.closed) {
         return Ok(false);
     }
-    to.iter().for_each(|agent| cause.count(step.from, *agent));
-    cause.updated_at = context.now;
-    events.push(Event::Saved(cause.into()));
+    for mut counted in std::iter::once(cause).chain(alone) {
+        to.iter().for_each(|agent| counted.count(step.from, *agent));
+        counted.updated_at = context.now;
+        events.push(Event::Saved(counted.into()));
+    }
     Ok(true)
+}
+
+/// Whether no person asked for this: it began with an agent's own message or task, or with what a person said to others some
+/// time ago, and which the agent took up by itself.
+fn is_alone(context: &Context<'_>, step: &Step) -> Result<bool, Refusal> {
+    let Some(began) = context.history.message(step.root)? else { return Ok(true) };
+    if context.state.is_agent(began.sender) {
+        return Ok(true);
+    }
+    let is_recent = context.now - began.created_at < context.state.wake_rules().nearby;
+    Ok(!is_recent && !was_woken_for(context, step)?)
+}
+
+/// Whether the agent was ever woken because of the same root, as far as its newest wakes tell.
+fn was_woken_for(context: &Context<'_>, step: &Step) -> Result<bool, Refusal> {
+    let same = |delivery: &Delivery| delivery.root == step.root;
+    if context.state.deliveries().of_agent(step.from).any(|delivery| same(delivery)) {
+        return Ok(true);
+    }
+    let newest = context.history.list::<Delivery>(&Filter::owner(step.from).limit(LOOKED_AT))?;
+    Ok(newest.iter().any(same))
+}
+
+/// What an agent did of its own accord lately. It is kept like the root of a chain, under the agent's own number: the ids of
+/// messages and members are never the same.
+fn alone_of(context: &Context<'_>, step: &Step) -> Result<Cause, Refusal> {
+    let id = MessageId(step.from.0);
+    let fresh = || Cause::new(id, step.workspace, None, context.now);
+    let lasts = |cause: &Cause| if cause.closed { LIFE } else { context.state.wake_rules().alone_for };
+    let known = context.history.get::<Cause>(id)?;
+    Ok(known.filter(|cause| context.now - cause.created_at < lasts(cause)).unwrap_or_else(fresh))
+}
+
+fn wakes_too_often(context: &Context<'_>, step: &Step, more: u32) -> Result<bool, Refusal> {
+    let most = context.state.wake_rules().alone;
+    let alone = alone_of(context, step)?;
+    Ok(most > 0 && !alone.closed && alone.wakes.saturating_add(more) > most.saturating_add(alone.granted))
+}
+
+/// A person wants something of these agents: what they did of their own accord before is not counted any more.
+fn spoken_to(context: &Context<'_>, agents: &[MemberId], events: &mut Vec<Event>) -> Result<(), Refusal> {
+    for agent in agents {
+        let known = context.history.get::<Cause>(MessageId(agent.0))?;
+        events.extend(known.map(|cause| Event::Removed(cause.into())));
+    }
+    Ok(())
+}
+
+/// A sentence that an agent hands to whoever should take it counts like a wake.
+pub fn hand_on(context: &Context<'_>, speaker: &Member, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    if !speaker.is_agent() {
+        return Ok(());
+    }
+    let root = MessageId::NONE;
+    let step = Step { from: speaker.id, root, depth: 0, workspace: speaker.workspace, channel: None };
+    let mut alone = alone_of(context, &step)?;
+    if alone.closed || wakes_too_often(context, &step, 1)? {
+        return Err(Refusal::with_text(Code::Held, format!("held: {}", Limit::Alone.in_words())));
+    }
+    alone.wakes += 1;
+    alone.updated_at = context.now;
+    events.push(Event::Saved(alone.into()));
+    Ok(())
 }
 
 fn cause_of(context: &Context<'_>, step: &Step) -> Result<Cause, Refusal> {
@@ -167,7 +245,7 @@ pub fn hold(
     becomes: Option<MessageId>,
 ) -> Result<Decision, Refusal> {
     let refused = Some(Refusal::with_text(Code::Held, format!("held: {}; people decide", limit.in_words())));
-    let hash = fingerprint(message);
+    let hash = fingerprint(message, limit);
     let filter = Filter::owner(message.sender).named(&*hash).limit(1);
     let known = context.history.first::<Approval>(&filter)?;
     if known.is_some_and(|known| known.status == ApprovalStatus::Pending) {
@@ -226,8 +304,11 @@ fn question(
     })
 }
 
-/// The same text of the same chain, sent again, is one question.
-fn fingerprint(message: &Message) -> String {
+/// The same text of the same chain, sent again, is one question; so is all that one agent does of its own accord.
+fn fingerprint(message: &Message, limit: Limit) -> String {
+    if limit == Limit::Alone {
+        return format!("brake-alone-{}", message.sender);
+    }
     format!("brake-{}-{:016x}", message.root_id(), fnv64(&[message.content.as_bytes()]))
 }
 
@@ -241,16 +322,19 @@ pub fn decided(context: &mut Context<'_>, approval: &Approval) -> Result<Vec<Eve
         workspace: approval.workspace,
         channel: Some(held.channel_id),
     };
+    let cause = match held.limit {
+        Limit::Alone => alone_of(context, &step)?,
+        Limit::Depth | Limit::Wakes | Limit::Pair | Limit::Row => cause_of(context, &step)?,
+    };
     let mut events = Vec::new();
     if approval.status == ApprovalStatus::Approved {
         // Stored before the text is: what it wakes is counted on top of it.
         let granted = if approval.scope == ApprovalScope::Run { context.state.wake_rules().grant } else { 0 };
-        let cause = cause_of(context, &step)?;
         let cause = Cause { granted: cause.granted.saturating_add(granted), updated_at: context.now, ..cause };
         release(context, approval.agent, held, cause, &mut events)?;
     } else {
-        let cause = cause_of(context, &step)?;
-        events.push(Event::Saved(Cause { closed: true, updated_at: context.now, ..cause }.into()));
+        let created_at = if held.limit == Limit::Alone { context.now } else { cause.created_at };
+        events.push(Event::Saved(Cause { closed: true, created_at, updated_at: context.now, ..cause }.into()));
         let actor = Actor::new(approval.agent, Door::Rest);
         let place = held.message_id;
         events.extend(place.into_iter().flat_map(|id| messages::rewrite_if_there(context, actor, id, "stopped")));
@@ -299,7 +383,7 @@ fn release(
     for event in released.events {
         match event {
             // What the text itself counted, on top of what was granted.
-            Event::Saved(crate::record::Record::Cause(counted)) => {
+            Event::Saved(crate::record::Record::Cause(counted)) if counted.id == cause.id => {
                 cause = Cause { granted: cause.granted, ..counted };
             }
             other => events.push(other),

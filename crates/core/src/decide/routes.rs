@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::messages::MAX_CONTENT_CHARS;
-use super::{Context, Decision, Outcome, attention};
+use super::{Context, Decision, Outcome, attention, brake};
 use crate::command::{AttemptEnd, Reply, Say};
 use crate::event::Event;
 use crate::ids::*;
@@ -24,6 +24,8 @@ pub fn say(context: &mut Context<'_>, actor: Actor, say: Say) -> Outcome {
     let speaker = Arc::clone(access::member(context.state, actor)?);
     check_sentence(&say.text)?;
     check_source(context, &speaker, say.source)?;
+    let mut counted = Vec::new();
+    brake::hand_on(context, &speaker, &mut counted)?;
     let route = Route {
         id: RouteId(context.new_id()),
         workspace: speaker.workspace,
@@ -38,7 +40,9 @@ pub fn say(context: &mut Context<'_>, actor: Actor, say: Say) -> Outcome {
         created_at: context.now,
         updated_at: context.now,
     };
-    Step::new(route).choose(context, say.choice, say.patience)
+    let mut decision = Step::new(route).choose(context, say.choice, say.patience)?;
+    decision.events.extend(counted);
+    Ok(decision)
 }
 
 pub fn hand(context: &mut Context<'_>, actor: Actor, id: RouteId, choice: Choice, patience: Millis) -> Outcome {

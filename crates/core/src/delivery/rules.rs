@@ -22,6 +22,9 @@ pub struct WakeRules {
     pub wakes: u32,
     pub pair: u32,
     pub row: u32,
+    /// How often an agent may wake others in [`Self::alone_for`] with no person having begun it.
+    pub alone: u32,
+    pub alone_for: Millis,
     /// How much more people grant with "continue".
     pub grant: u32,
     /// How many agents one message wakes.
@@ -41,6 +44,8 @@ impl Default for WakeRules {
             wakes: 12,
             pair: 2,
             row: 8,
+            alone: 8,
+            alone_for: 60 * 60 * 1_000,
             grant: 6,
             mentions: 10,
         }

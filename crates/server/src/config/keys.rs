@@ -92,7 +92,10 @@ pub const KEYS: &[Key] = &[
     key("smarthole.choice_timeout_s", Kind::Seconds, "how long the model may take to choose a client"),
     key("chopsticks.enabled", Kind::Flag, "whether the Chopsticks door opens"),
     key("chopsticks.listen", Kind::Text, "a listener of its own; empty: only /agents on the main listener"),
-    secret("chopsticks.runner_secret", "what agents must show; empty: nothing"),
+    secret(
+        "chopsticks.runner_secret",
+        "what agents must show; empty: nothing, and only agents on this machine may connect",
+    ),
     key("chopsticks.request_timeout_s", Kind::Seconds, "how long an agent may take to answer"),
     key("chopsticks.handshake_s", Kind::Seconds, "how long an agent may take to say hello; at least 1"),
     key("chopsticks.stale_s", Kind::Seconds, "an agent that is silent for this long is gone"),
@@ -118,6 +121,11 @@ pub const KEYS: &[Key] = &[
     key("wakes.max_wakes", Kind::Count, "how often agents may wake agents over one matter; 0: no limit"),
     key("wakes.max_pair", Kind::Count, "how often one agent may wake the same other one over one matter; 0: no limit"),
     key("wakes.max_row", Kind::Count, "how many turns agents may take without a person between them; 0: no limit"),
+    key(
+        "wakes.max_alone",
+        Kind::Count,
+        "how often an agent may wake others within an hour without a person asking for it; 0: no limit",
+    ),
     key("wakes.max_mentions", Kind::Count, "how many agents one message wakes; 0: no limit"),
     key("wakes.grant", Kind::Count, "how much is added to the limits when people let agents continue"),
     key(

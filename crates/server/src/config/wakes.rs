@@ -17,6 +17,7 @@ pub struct Wakes {
     pub max_wakes: u32,
     pub max_pair: u32,
     pub max_row: u32,
+    pub max_alone: u32,
     pub max_mentions: u32,
     pub grant: u32,
 }
@@ -36,6 +37,7 @@ impl Default for Wakes {
             max_wakes: rules.wakes,
             max_pair: rules.pair,
             max_row: rules.row,
+            max_alone: rules.alone,
             max_mentions: rules.mentions,
             grant: rules.grant,
         }
@@ -56,6 +58,8 @@ impl Wakes {
             wakes: self.max_wakes,
             pair: self.max_pair,
             row: self.max_row,
+            alone: self.max_alone,
+            alone_for: WakeRules::default().alone_for,
             mentions: self.max_mentions,
             grant: self.grant,
         }

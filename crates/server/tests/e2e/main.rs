@@ -17,6 +17,8 @@ mod chopsticks_connect;
 mod chopsticks_requests;
 mod chopsticks_sessions;
 
+mod abuse_bot;
+mod abuse_brake;
 mod abuse_keys;
 mod abuse_login;
 mod abuse_machine;

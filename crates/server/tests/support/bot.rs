@@ -69,6 +69,14 @@ impl Bot {
         self.openai.will(Reply::Events(events, End::Done));
     }
 
+    /// The model asks for this tool.
+    pub fn will_call(&self, tool: &str, arguments: &Value) {
+        let call = json!({"index": 0, "id": "call_1", "type": "function",
+            "function": {"name": tool, "arguments": arguments.to_string()}});
+        let events = vec![piece(json!({"tool_calls": [call]}), None), piece(json!({}), Some("tool_calls"))];
+        self.openai.will(Reply::Events(events, End::Done));
+    }
+
     pub fn log(&self) -> String {
         self.log.lock().expect("log").clone()
     }

@@ -427,3 +427,168 @@ fn a_held_answer_that_people_stop_ends_its_wake_and_is_not_asked_for_again() {
     assert_eq!(room.world.delivery(wake).state, DeliveryState::Suppressed);
     assert_eq!(room.world.stored(run.message).content, "stopped");
 }
+
+// Of its own accord.
+
+fn task_for(room: &Room, channel: Option<ChannelId>, number: usize) -> Command {
+    Command::CreateTask(CreateTask {
+        workspace: room.world.workspace,
+        channel,
+        message: None,
+        title: format!("task {number}"),
+        description: String::new(),
+        priority: Priority::Low,
+        assigned_to: Some(room.agents[1]),
+    })
+}
+
+/// How many wakes of the second agent these deeds of the first led to.
+fn woken(room: &mut Room, deed: impl Fn(&mut Room, usize) -> Decision) -> usize {
+    let mut woken = 0;
+    for number in 0..30 {
+        room.world.time_passes(130_000);
+        let done = deed(room, number);
+        let open = |delivery: &&crate::delivery::Delivery| delivery.agent == room.agents[1] && delivery.is_open();
+        woken += deliveries(&done).into_iter().filter(|delivery| open(&delivery)).count();
+        room.world.time_passes(1_000);
+    }
+    woken
+}
+
+fn with_an_hour_of_a_day(room: &mut Room) {
+    // Thirty deeds, two minutes apart, are within it.
+    room.world.state.set_wake_rules(WakeRules { alone_for: 24 * 60 * 60 * 1000, ..WakeRules::default() });
+}
+
+#[test]
+fn an_agent_that_wakes_another_over_and_over_is_stopped_though_the_other_never_answers() {
+    let mut room = room(2);
+    with_an_hour_of_a_day(&mut room);
+    let (a0, general) = (room.agents[0], room.general);
+    let mentions = woken(&mut room, |room, number| room.world.done(a0, say(general, &format!("@a1 look ({number})"))));
+    assert_eq!(mentions, 8, "mentions");
+    let asked = room.world.ledger.all_records().filter(|record| matches!(record, crate::record::Record::Approval(_)));
+    assert_eq!(asked.count(), 1, "people are asked once");
+}
+
+#[test]
+fn fresh_channels_threads_and_tasks_do_not_begin_the_count_anew() {
+    let mut room = room(2);
+    with_an_hour_of_a_day(&mut room);
+    let (a0, a1, general) = (room.agents[0], room.agents[1], room.general);
+    let channels = woken(&mut room, |room, number| match number % 4 {
+        0 => {
+            let fresh = room.world.channel(&format!("fresh-{number}"), &[a0, a1]);
+            room.world.done(a0, say(fresh, "@a1 here"))
+        }
+        1 => {
+            let direct = room.world.direct(&[a0, a1]);
+            room.world.done(a0, say(direct, &format!("psst {number}")))
+        }
+        2 => {
+            let mine = room.world.say(a0, general, "my thread");
+            room.world.done(a0, reply(&mine, "@a1 below"))
+        }
+        _ => {
+            let command = task_for(room, if number % 8 == 3 { None } else { Some(general) }, number);
+            room.world.done(a0, command)
+        }
+    });
+    assert_eq!(channels, 8);
+}
+
+#[test]
+fn tasks_of_an_agents_own_are_suppressed_beyond_the_limit() {
+    let mut room = room(2);
+    with_an_hour_of_a_day(&mut room);
+    let a0 = room.agents[0];
+    let tasks = woken(&mut room, |room, number| {
+        let command = task_for(room, None, number);
+        room.world.done(a0, command)
+    });
+    assert_eq!(tasks, 8);
+}
+
+#[test]
+fn the_count_survives_a_restart_and_ends_with_its_hour_or_with_a_word_of_a_person() {
+    let mut room = room(2);
+    let (alice, a0, general) = (room.alice, room.agents[0], room.general);
+    let call = |room: &mut Room, text: &str| {
+        room.world.time_passes(130_000);
+        room.world.done(a0, say(general, &format!("@a1 {text}"))).refused.is_none()
+    };
+    for number in 0..8 {
+        assert!(call(&mut room, &number.to_string()));
+    }
+    assert!(!call(&mut room, "nine"));
+    room.world.state = room.world.ledger.load();
+    assert!(!call(&mut room, "after a restart"));
+    room.world.done(alice, say(general, "@a0 what are you doing?"));
+    room.world.time_passes(1_000);
+    room.world.say(a0, general, "nothing");
+    assert!(call(&mut room, "a person spoke to it"));
+    for number in 0..7 {
+        call(&mut room, &format!("again {number}"));
+    }
+    assert!(!call(&mut room, "too often again"));
+    room.world.later(60 * 60 * 1000);
+    assert!(call(&mut room, "an hour later"));
+}
+
+#[test]
+fn people_let_an_agent_go_on_or_stop_it() {
+    let mut room = room(2);
+    let (a0, general) = (room.agents[0], room.general);
+    let call = |room: &mut Room, number: usize| {
+        room.world.time_passes(130_000);
+        room.world.done(a0, say(general, &format!("@a1 look ({number})")))
+    };
+    for number in 0..8 {
+        assert!(call(&mut room, number).refused.is_none());
+    }
+    let (approval, text) = held(&call(&mut room, 8));
+    assert_eq!(text.limit, Limit::Alone);
+    room.decide(&approval, true, ApprovalScope::Run);
+    assert!(room.world.ledger.all_messages().any(|message| message.content == text.text), "it is posted");
+    assert!(call(&mut room, 9).refused.is_none(), "six more are granted");
+    let (mut number, mut last) = (10, call(&mut room, 10));
+    while last.refused.is_none() {
+        number += 1;
+        assert!(number < 30, "it ends again");
+        last = call(&mut room, number);
+    }
+    let (approval, _) = held(&last);
+    room.decide(&approval, false, ApprovalScope::Once);
+    let after = call(&mut room, 40);
+    let suppressed = deliveries(&after).into_iter().find(|delivery| delivery.agent == room.agents[1]).expect("a wake");
+    assert_eq!(suppressed.state, DeliveryState::Suppressed);
+}
+
+#[test]
+fn what_a_person_asked_for_is_not_of_an_agents_own_accord() {
+    let mut room = room(2);
+    let (alice, a0, general) = (room.alice, room.agents[0], room.general);
+    for number in 0..30 {
+        room.world.done(alice, say(general, &format!("@a0 ask a1 ({number})")));
+        room.world.time_passes(1_000);
+        let said = room.world.done(a0, say(general, &format!("@a1 she asks ({number})")));
+        assert!(said.refused.is_none(), "{number}");
+        room.world.time_passes(1_000);
+    }
+}
+
+#[test]
+fn old_words_of_people_that_an_agent_takes_up_by_itself_are_of_its_own_accord() {
+    let mut room = room(2);
+    with_an_hour_of_a_day(&mut room);
+    let (bob, a0, general) = (room.bob, room.agents[0], room.general);
+    let old: Vec<_> = (0..30).map(|number| room.world.say(bob, general, &format!("thought {number}"))).collect();
+    let woken = woken(&mut room, |room, number| {
+        if number % 2 == 0 {
+            return room.world.done(a0, reply(&old[number], "@a1 what about this?"));
+        }
+        let Command::CreateTask(task) = task_for(room, Some(general), number) else { panic!() };
+        room.world.done(a0, Command::CreateTask(CreateTask { message: Some(old[number].id), ..task }))
+    });
+    assert_eq!(woken, 8);
+}

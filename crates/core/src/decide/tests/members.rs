@@ -222,7 +222,7 @@ fn a_removed_member_leaves_every_channel_and_keeps_only_the_name_on_what_it_said
 
 #[test]
 fn a_new_key_replaces_the_old_one() {
-    let Staff { mut world, admin, member, agent, stranger, .. } = staff();
+    let Staff { mut world, owner, admin, member, agent, stranger, .. } = staff();
     let replace = |member, number| Command::ReplaceKey { member, key_hash: key(number) };
     world.done(agent, replace(agent, 1));
     world.done(admin, replace(agent, 2));
@@ -231,6 +231,10 @@ fn a_new_key_replaces_the_old_one() {
     assert_eq!(world.refused(member, replace(agent, 3)), refusal::ADMINS_ONLY);
     assert_eq!(world.refused(admin, replace(member, 3)), refusal::KEY_OF_A_PERSON, "an admin is not its people");
     assert_eq!(world.refused(stranger, replace(agent, 3)), refusal::MEMBER_NOT_FOUND);
+    let boss = world.agent("boss");
+    let promote = UpdateMember { member: boss, role: Some(Role::Admin), ..UpdateMember::default() };
+    world.done(owner, Command::UpdateMember(promote));
+    assert_eq!(world.refused(boss, replace(agent, 3)), refusal::ADMINS_ONLY, "no agent gets another's key");
 }
 
 #[test]

@@ -490,3 +490,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_agent_hands_on_a_few_sentences_of_its_own_accord_and_then_a_person_comes_first() {
+    let mut desk = Desk::new(&["notebook"]);
+    let agent = desk.world.agent("talker");
+    desk.world.connect(agent);
+    for number in 0..8 {
+        desk.world.done(agent, say(&format!("sentence {number}"), Choice::Later));
+    }
+    assert_eq!(desk.world.refused(agent, say("one more", Choice::Later)).code, Code::Held);
+    for number in 0..20 {
+        let alice = desk.world.alice;
+        desk.world.done(alice, say(&format!("hers {number}"), Choice::Later));
+    }
+    let alice = desk.world.alice;
+    let general = desk.world.channel("general", &[alice, agent]);
+    desk.world.say(alice, general, "@talker go on");
+    desk.world.done(agent, say("as she says", Choice::Later));
+}
