@@ -71,13 +71,18 @@ impl Client {
 
     /// Sends a request without waiting for its answer.
     pub fn begin(&mut self, method: &str, path: &str, token: &str, body: &str) -> Result<()> {
+        self.begin_as(method, path, token, "application/json", body)
+    }
+
+    /// The same with a body of another kind.
+    pub fn begin_as(&mut self, method: &str, path: &str, token: &str, kind: &str, body: &str) -> Result<()> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => BufReader::new(connect(self.address)?),
         };
         let authorization = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Type: {kind}\r\n\
              Content-Length: {}\r\n\r\n{body}",
             self.address,
             body.len()

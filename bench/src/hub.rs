@@ -95,9 +95,13 @@ impl Hub {
         let email = format!("{name}@bench.test");
         let body = json!({ "name": name, "type": "human", "email": email, "password": PASSWORD });
         let member = self.rest.post(&owner.path("members"), &owner.member.token, &body)?;
-        let login = json!({ "email": email, "password": PASSWORD });
-        let answer = self.rest.post("/v1/auth/login", "", &login)?;
+        let answer = self.rest.post("/v1/auth/login", "", &Self::login_of(name))?;
         Ok(Member { id: member_id(&member)?, token: text(&answer, "token")? })
+    }
+
+    /// What a person logs in with.
+    pub fn login_of(name: &str) -> Value {
+        json!({ "email": format!("{name}@bench.test"), "password": PASSWORD })
     }
 
     pub fn add_agent(&mut self, owner: &Owner, name: &str) -> Result<Member> {
@@ -119,7 +123,7 @@ impl Hub {
 }
 
 impl Owner {
-    fn path(&self, rest: &str) -> String {
+    pub fn path(&self, rest: &str) -> String {
         format!("/v1/workspaces/{}/{rest}", self.workspace)
     }
 }

@@ -1,11 +1,13 @@
 //! The scenarios, and what they share: the servers to compare and the settings of a run.
 
 mod agents;
+mod burst;
 mod durable;
 mod fanout;
 mod growth;
 mod idle;
 mod rooms;
+mod siege;
 mod smarthole;
 mod snek;
 mod startup;
@@ -40,7 +42,7 @@ pub struct Suite {
 pub type Scenario = fn(&mut Suite) -> Result<()>;
 
 /// In the order they run; the names are those of `--only`.
-pub const ALL: [(&str, Scenario); 10] = [
+pub const ALL: [(&str, Scenario); 12] = [
     ("fanout", fanout::run),
     ("rooms", rooms::run),
     ("durable", durable::run),
@@ -51,6 +53,8 @@ pub const ALL: [(&str, Scenario); 10] = [
     ("agents", agents::run),
     ("startup", startup::run),
     ("growth", growth::run),
+    ("burst", burst::run),
+    ("siege", siege::run),
 ];
 
 impl Suite {

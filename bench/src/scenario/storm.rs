@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::{CONNECTING_AT_ONCE, Suite, Target, anonymous, median_of};
 use crate::dialect::CONTENT_BYTES;
-use crate::hub::Hub;
+use crate::hub::{Hub, Member, Owner};
 use crate::load::protocol::{Open, Report, Seat};
 use crate::process::CpuSample;
 use crate::report::{Bar, Row};
@@ -42,19 +42,25 @@ pub fn run(suite: &mut Suite) -> Result<()> {
 /// A hub with a few people in one channel, started anew after its set-up, so that the memory and the
 /// threads of password hashing are not measured along.
 pub fn fresh_hub(suite: &Suite, folder: &Path, connections: usize) -> Result<(Hub, Open)> {
+    let (hub, _, _, open) = hub_with_people(suite, folder, connections)?;
+    Ok((hub, open))
+}
+
+/// The same with its owner and its people.
+pub fn hub_with_people(suite: &Suite, folder: &Path, connections: usize) -> Result<(Hub, Owner, Vec<Member>, Open)> {
     let mut hub = suite.start_hub(folder)?;
     let owner = hub.register_owner()?;
     let people = (0..PEOPLE).map(|n| hub.add_human(&owner, &format!("person{n}"))).collect::<Result<Vec<_>>>()?;
     let channel = hub.add_channel(&owner, &owner.member, "lobby", &people)?;
     drop(hub);
     let open = Open {
-        tokens: people.into_iter().map(|person| person.token).collect(),
+        tokens: people.iter().map(|person| person.token.clone()).collect(),
         rooms: vec![channel],
         connections: (0..connections).map(|n| Seat { token: n % PEOPLE, room: 0 }).collect(),
         content_bytes: CONTENT_BYTES,
         at_once: CONNECTING_AT_ONCE,
     };
-    Ok((suite.start_hub(folder)?, open))
+    Ok((suite.start_hub(folder)?, owner, people, open))
 }
 
 fn each(reports: &[Report]) -> f64 {

@@ -22,6 +22,7 @@ mod members;
 mod messages;
 mod pools;
 mod presence;
+mod quotas;
 mod registration;
 mod routes;
 mod runs;

@@ -222,10 +222,10 @@ impl Driver {
 
     /// Acts on what was read for as long as the answers are taken; the rest waits, and nothing more is read before it.
     async fn work(&mut self) {
-        if let Some(mut catch_up) = self.catching_up.pop_front() {
-            if Box::pin(catch_up.tell_a_page(&self.app, &self.connection)).await {
-                self.catching_up.push_front(catch_up);
-            }
+        if let Some(mut catch_up) = self.catching_up.pop_front()
+            && Box::pin(catch_up.tell_a_page(&self.app, &self.connection)).await
+        {
+            self.catching_up.push_front(catch_up);
         }
         while self.catching_up.is_empty() && self.connection.has_room() {
             let Some(incoming) = self.pending.pop_front() else { break };

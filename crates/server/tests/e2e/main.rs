@@ -9,6 +9,8 @@ mod support;
 mod abuse_approvals;
 mod abuse_log;
 mod abuse_memory;
+mod abuse_quotas;
+mod abuse_uploads;
 
 mod chopsticks_chaos;
 mod chopsticks_chat;
