@@ -11,7 +11,6 @@ use std::path::{Component, Path, PathBuf};
 use folkmoot_action::known;
 use folkmoot_engines::event::Ask;
 use folkmoot_engines::git::Place;
-use serde_json::Value;
 
 /// Names that are outside wherever they stand in a path: what is in them is run, or tells others what to run, without a question.
 const OUTSIDE: [&str; 34] = [
@@ -132,7 +131,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use folkmoot_engines::event::AskKind;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -55,29 +55,13 @@ fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
     assert_eq!(ours(&dependencies("folkmoot-telegram")), telegram);
 }
 
-/// Every Rust file below the sources of the crates.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn every_program_that_is_started_gets_a_chosen_environment() {
     // The keeper passes on what was chosen for it; `moot agentd start` starts ourselves, with our own settings.
     let known = ["crates/engines/src/process/keeper.rs", "crates/server/src/cli/agentd.rs"];
-    let mut all = Vec::new();
-    for crate_folder in std::fs::read_dir(root().join("crates")).unwrap() {
-        sources(&crate_folder.unwrap().path().join("src"), &mut all);
-    }
     let mut starting = 0;
-    for path in all.iter().filter(|path| !path.ends_with("tests.rs")) {
-        let text = std::fs::read_to_string(path).unwrap();
+    let shipped = |path: &Path| path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs");
+    for (path, text) in sources().iter().filter(|(path, _)| shipped(path)) {
         let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
         if !text.contains("Command::new(") || text.contains("Command::new(env!") {
             continue;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Finding;
 use crate::cli::client::{Hub, Session, items, text};
 use crate::cli::{output, profile};
-use crate::config::{Config, Loaded, Walls, keys, values};
+use crate::config::{Config, Loaded, Walls};
 use crate::modes;
 
 const MODES: &str = "private files";
