@@ -17,6 +17,7 @@ pub mod limits;
 mod listen;
 pub mod log;
 pub mod login;
+mod memory;
 pub mod metrics;
 mod modes;
 pub mod net;

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::hub::executor::Executor;
 use crate::hub::{Job, Mailbox, Respond, Work};
 use crate::metrics::Metrics;
-use crate::{agentd, health, listen, log, modes, net, pools, rest, router, telegram, web};
+use crate::{agentd, health, listen, log, memory, modes, net, pools, rest, router, telegram, web};
 
 const READERS: usize = 3;
 const TIDY_EVERY: Duration = Duration::from_secs(30);
@@ -34,6 +34,7 @@ const STOP_PATIENCE: Duration = Duration::from_millis(3500);
 /// Serves until SIGTERM or SIGINT.
 pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     log::init(&config);
+    memory::give_back();
     let address = config.server.listen_addr()?;
     // The port first: a second hub should learn of the first before it touches any file.
     let listener = listen(address).await?;

@@ -229,7 +229,9 @@ impl State {
         }
         if !member.removed {
             self.names.insert((member.workspace, fold_name(&member.name)), member.id);
-            self.member_looks.insert(member.workspace, &member.name, member.id);
+            for name in called(member) {
+                self.member_looks.insert(member.workspace, name, member.id);
+            }
             if let Some(email) = &member.email {
                 self.emails.insert(fold_name(email), member.id);
             }
@@ -247,7 +249,9 @@ impl State {
         if let Some(able) = self.able.get_mut(&member.workspace) {
             able.remove(&member.id);
         }
-        self.member_looks.remove(member.workspace, &member.name, member.id);
+        for name in called(member) {
+            self.member_looks.remove(member.workspace, name, member.id);
+        }
         // Somebody else may have taken the name since.
         let name = (member.workspace, fold_name(&member.name));
         if self.names.get(&name) == Some(&member.id) {
@@ -417,4 +421,9 @@ impl State {
         let waiting = (self.open_approvals.clone(), self.ringing.clone(), self.deliveries.stored_part(), runs);
         (workspaces, people, rooms, rooms_of, directs, webhooks, self.pools.clone(), waiting)
     }
+}
+
+/// Under which names somebody is shown.
+fn called(member: &Member) -> impl Iterator<Item = &str> {
+    std::iter::once(member.name.as_str()).chain(member.nick.as_deref())
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Fault, Settings, carrier, data_dir_override, output};
-use crate::{agentd, log, modes, runner, serve};
+use crate::{agentd, log, memory, modes, runner, serve};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
@@ -94,6 +94,7 @@ fn foreground(settings: &Settings, data_dir: Option<PathBuf>) -> anyhow::Result<
     })?;
     let lock = Lock::take(&folder)?;
     log::init(&config);
+    memory::give_back();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let login = runtime.block_on(carrier::find(&config, &folder))?;
     let mut daemon = agentd::alone(&config, folder.clone(), login.key.clone())?;

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use super::{Fault, Settings, data_dir_override, output};
 use crate::config::Config;
-use crate::{log, modes, serve};
+use crate::{log, memory, modes, serve};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -58,6 +58,7 @@ pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let config = loaded.config;
     let settings = bot_settings(&config)?;
     log::init(&config);
+    memory::give_back();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(follow(&config, settings));
     // Blocking work that was given up must not keep the process.

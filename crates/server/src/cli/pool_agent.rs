@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Fault, Settings, output};
 use crate::config::{Config, Environment, paths};
-use crate::log;
+use crate::{log, memory};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -61,6 +61,7 @@ pub struct Args {
 pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let config = settings.load()?.config;
     log::init(&config);
+    memory::give_back();
     let jukebox = open(&args)?;
     let agent = agent_config(&config, &args, &jukebox)?;
     let tracks = jukebox.library().tracks().len();

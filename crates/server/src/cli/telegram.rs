@@ -7,7 +7,7 @@ use folkmoot_telegram::bridge;
 
 use super::{Fault, Settings, data_dir_override, engines, output};
 use crate::config::Loaded;
-use crate::{log, runner, serve, telegram};
+use crate::{log, memory, runner, serve, telegram};
 
 mod link;
 mod setup;
@@ -81,6 +81,7 @@ fn refuse_what_cannot_work(loaded: &Loaded) -> Result<(), Fault> {
 
 async fn bridge_alone(loaded: Loaded, engine: Option<&str>) -> anyhow::Result<()> {
     log::init(&loaded.config);
+    memory::give_back();
     let settings = telegram::settings(&loaded.config, &loaded.file, engine)?;
     let runner = runner::runner(&loaded.config);
     let asked_to_stop = serve::asked_to_stop();

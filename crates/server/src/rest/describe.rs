@@ -40,6 +40,7 @@ const PATH_PARTS: &[(&str, &str)] = &[
     ("file", "id of a file"),
     ("call", "id of a call"),
     ("webhook", "id of a webhook"),
+    ("credential", "a session, key or link of the caller, by id"),
     ("invite", "an invitation, by id"),
     ("code", "the code of an invitation"),
     ("daemon", "id of a daemon"),
