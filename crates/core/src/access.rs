@@ -375,6 +375,13 @@ pub fn operator(state: &State, actor: Actor) -> Result<(), Refusal> {
     if oldest_workspace(state) == Some(own) { Ok(()) } else { Err(refusal::NOT_THE_OPERATOR) }
 }
 
+/// Who may have engines work on the hub's own machine: the operator, and no agent, not even one that is an admin.
+pub fn host(state: &State, actor: Actor) -> Result<&Arc<Member>, Refusal> {
+    operator(state, actor)?;
+    let member = member(state, actor)?;
+    if member.is_agent() { Err(refusal::PEOPLE_ONLY) } else { Ok(member) }
+}
+
 /// Who a member's sentence may be handed to: local clients and agents that say what they can do, of the member's own
 /// workspace, if they can be reached now.
 pub fn takers<'a>(state: &'a State, speaker: &'a Member) -> impl Iterator<Item = &'a Arc<Member>> {

@@ -14,10 +14,8 @@ const MAX_PATH_CHARS: usize = 1024;
 const MAX_PATTERNS: usize = 100;
 const MAX_PROMPT_CHARS: usize = 20_000;
 
-/// Only the operator: an engine works on the hub's own machine.
 pub fn host(context: &mut Context<'_>, actor: Actor, host: HostAgent) -> Outcome {
-    access::operator(context.state, actor)?;
-    let by = access::member(context.state, actor)?;
+    let by = access::host(context.state, actor)?;
     let (workspace, created_by) = (by.workspace, by.id);
     quotas::one_more_member(context, workspace)?;
     let name = members::free_name(context, workspace, &host.name, None)?;
@@ -97,7 +95,7 @@ fn rooms(
 }
 
 pub fn dismiss(context: &mut Context<'_>, actor: Actor, agent: MemberId) -> Outcome {
-    access::operator(context.state, actor)?;
+    access::host(context.state, actor)?;
     let hosted = context.state.hosted().find(|hosted| hosted.agent == agent).cloned();
     let hosted = hosted.ok_or(refusal::NOT_HOSTED)?;
     let mut events = vec![Event::Removed(hosted.clone().into())];

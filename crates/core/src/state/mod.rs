@@ -288,17 +288,6 @@ impl State {
         self.machines.values().filter(move |machine| machine.owner == owner)
     }
 
-    /// The person on whose machine an agent runs: now, or when it was last carried. None where the hub hosts it, or where it
-    /// connects by itself.
-    pub fn machine_owner_of(&self, agent: MemberId) -> Option<MemberId> {
-        if let Some(daemon) = self.carrier_of(agent).and_then(|connection| self.daemon(connection)) {
-            let person = || self.member(daemon.member).filter(|member| !member.is_agent()).map(|member| member.id);
-            return self.machine_behind(daemon.member).map(|machine| machine.owner).or_else(person);
-        }
-        let carried = self.machines.values().filter(|machine| machine.agents.contains(&agent));
-        carried.max_by_key(|machine| machine.last_seen_at).map(|machine| machine.owner)
-    }
-
     /// Who holds which pool session, and which channels command a pool.
     pub fn pools(&self) -> &pools::Table {
         &self.pools

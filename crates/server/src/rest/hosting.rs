@@ -23,6 +23,7 @@ pub struct HostedObject {
     #[schema(value_type = String)]
     agent_id: MemberId,
     engine: String,
+    /// This, `deny` and `problem` are for those who may host agents.
     project: Option<String>,
     #[schema(value_type = String, example = "ask")]
     policy: Policy,
@@ -45,9 +46,19 @@ pub async fn list(caller: Caller) -> Answer {
         let hosted = crate::hosting::hosted(state, caller.app.config());
         Ok(hosted.into_iter().filter(|hosted| hosted.workspace == workspace).collect::<Vec<_>>())
     })?;
-    let shown =
-        caller.look(|state, _| Ok(hosted.iter().map(|hosted| shown(&caller, state, hosted)).collect::<Vec<_>>()))?;
+    let shown = caller.look(|state, actor| {
+        let may_host = access::host(state, actor).is_ok();
+        let shown = hosted.iter().map(|hosted| shown(&caller, state, hosted));
+        Ok(shown.map(|shown| if may_host { shown } else { shown.for_others() }).collect::<Vec<_>>())
+    })?;
     reply::ok(&shown)
+}
+
+impl HostedObject {
+    /// Without what is about the hub's machine.
+    fn for_others(self) -> Self {
+        Self { project: None, deny: Vec::new(), problem: None, ..self }
+    }
 }
 
 fn shown(caller: &Caller, state: &folkmoot_core::State, hosted: &Hosted) -> HostedObject {
@@ -103,7 +114,7 @@ pub struct HostBody {
 #[utoipa::path(post, path = "/v1/hosting", tag = "hosting", request_body = HostBody,
     responses((status = 201, body = HostedObject)))]
 pub async fn create(caller: Caller, Body(body): Body<HostBody>) -> Answer {
-    caller.look(access::operator)?;
+    caller.look(|state, actor| access::host(state, actor).map(drop))?;
     if engines::find(&body.engine).is_none() {
         return Err(ApiError::bad_request("there is no such engine; see /v1/engines"));
     }
@@ -140,7 +151,7 @@ pub async fn create(caller: Caller, Body(body): Body<HostBody>) -> Answer {
 #[utoipa::path(delete, path = "/v1/hosting/{hosted}", tag = "hosting", responses((status = 200, body = Done)))]
 pub async fn remove(caller: Caller, Path(name): Path<String>) -> Answer {
     let agent = caller.look(|state, actor| {
-        access::operator(state, actor)?;
+        access::host(state, actor)?;
         let named = |hosted: &&Hosted| state.name_of(hosted.agent).eq_ignore_ascii_case(&name);
         state.hosted().find(named).map(|hosted| hosted.agent).ok_or(refusal::NOT_HOSTED)
     })?;

@@ -81,6 +81,10 @@ fn only_the_operator_hosts_and_dismisses() {
         assert_eq!(world.refused(actor, Command::HostAgent(host("codex", None))), why);
         assert_eq!(world.refused(actor, Command::DismissHosted { agent: hosted.agent }), why);
     }
+    // What works on the hub's machine is made by people: an agent that could would make itself one with fewer questions.
+    let chief = Actor::new(world.add(alice, MemberKind::Agent, "chief", Some(Role::Admin)), Door::Rest);
+    assert_eq!(world.refused(chief, Command::HostAgent(host("codex", None))), refusal::PEOPLE_ONLY);
+    assert_eq!(world.refused(chief, Command::DismissHosted { agent: hosted.agent }), refusal::PEOPLE_ONLY);
 }
 
 #[test]

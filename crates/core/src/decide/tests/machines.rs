@@ -170,22 +170,6 @@ fn the_machines_of_somebody_who_is_removed_end_with_them() {
 }
 
 #[test]
-fn the_owner_of_the_machine_is_known_while_and_after_it_carries_an_agent() {
-    let mut world = World::new();
-    let (alice, bob) = (world.alice, world.admin("bob"));
-    let (agent, other) = (world.agent("codebot"), world.agent("other"));
-    assert_eq!(world.state.machine_owner_of(agent), None);
-    let (machine, connection) = carrying(&mut world, bob, &[agent]);
-    assert_eq!(world.state.machine_owner_of(agent), Some(bob));
-    let person = world.daemon(alice, &[agent]);
-    assert_eq!(world.state.machine_owner_of(agent), Some(alice), "the one that carries it now");
-    world.disconnect(alice, person);
-    world.done(on(&machine, connection), Command::Disconnect);
-    assert_eq!(world.state.machine_owner_of(agent), Some(bob), "until it comes back");
-    assert_eq!(world.state.machine_owner_of(other), None);
-}
-
-#[test]
 fn a_program_that_a_machine_brings_is_one_of_its_agents() {
     let mut world = World::new();
     let (alice, agent, bob) = (world.alice, world.agent("codebot"), world.human("bob"));

@@ -353,6 +353,16 @@ impl World {
                 self.watch.plant(&token, &[Who::Owner]);
                 vec![("provision", token)]
             }
+            // A machine is one of the credentials of who made it.
+            "machine" | "credential" => {
+                let made = member
+                    .rest
+                    .post(&member.path("machines"), json!({ "name": format!("machine{n}") }))
+                    .await
+                    .created();
+                self.watch.plant(text(&made, "key"), &[Who::Member]);
+                vec![("machine", id(&made)), ("credential", id(&made))]
+            }
             "call" => vec![("call", self.call().await)],
             "hosted" => {
                 let called = format!("hosted{n}");
