@@ -449,7 +449,7 @@ fn woken(room: &mut Room, deed: impl Fn(&mut Room, usize) -> Decision) -> usize 
         room.world.time_passes(130_000);
         let done = deed(room, number);
         let open = |delivery: &&crate::delivery::Delivery| delivery.agent == room.agents[1] && delivery.is_open();
-        woken += deliveries(&done).into_iter().filter(|delivery| open(&delivery)).count();
+        woken += deliveries(&done).into_iter().filter(|delivery| open(delivery)).count();
         room.world.time_passes(1_000);
     }
     woken
