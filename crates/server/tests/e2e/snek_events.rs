@@ -134,6 +134,8 @@ async fn the_other_dialect_has_messages_under_data_and_never_both() {
     document.hears("hello!").await;
 }
 
+const BATCH: usize = 300;
+
 #[tokio::test]
 async fn a_reader_that_is_too_slow_is_told_and_finds_everything_in_the_history() {
     let (hub, alice) = start().await;
@@ -144,14 +146,16 @@ async fn a_reader_that_is_too_slow_is_told_and_finds_everything_in_the_history()
     let mut fast = alice.snek().await;
     let long = "x".repeat(9000);
     let mut sent = 0;
+    // More at a time than a queue holds: a reader that takes nothing for 10 s is closed before it can overflow slowly.
     while !hub.has_overflowed().await {
-        for number in sent..sent + 20 {
+        assert!(sent < 10 * BATCH, "the queue of a reader that reads nothing never overflows");
+        for number in sent..sent + BATCH {
             fast.send("send_message", json!([channel, format!("{number} {long}"), true])).await;
         }
-        for _ in 0..20 {
+        for _ in 0..BATCH {
             fast.expect("message").await;
         }
-        sent += 20;
+        sent += BATCH;
         fast.forget();
     }
     let event = slow.expect("lagged").await;
