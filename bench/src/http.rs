@@ -13,6 +13,8 @@ const MOST_TRIES: u32 = 20;
 
 pub struct Client {
     address: SocketAddr,
+    /// A further header line of every request, with its end.
+    header: String,
     connection: Option<BufReader<TcpStream>>,
 }
 
@@ -25,7 +27,12 @@ pub struct Response {
 
 impl Client {
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, connection: None }
+        Self { address, header: String::new(), connection: None }
+    }
+
+    /// The same with a header of its own, such as `Name: value`.
+    pub fn header(self, line: &str) -> Self {
+        Self { header: format!("{line}\r\n"), ..self }
     }
 
     pub fn post(&mut self, path: &str, token: &str, body: &Value) -> Result<Value> {
@@ -82,9 +89,10 @@ impl Client {
         };
         let authorization = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
         let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Type: {kind}\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\n{authorization}{}Content-Type: {kind}\r\n\
              Content-Length: {}\r\n\r\n{body}",
             self.address,
+            self.header,
             body.len()
         );
         connection.get_mut().write_all(request.as_bytes())?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::burst::megabytes;
@@ -27,6 +27,8 @@ pub fn run(suite: &mut Suite) -> Result<()> {
     let path = format!("/v1/channels/{}/messages", open.rooms[0]);
     // Messages are sent by somebody else than whoever logs in.
     let token = &people[1].token;
+    let first = Client::new(hub.address).post("/v1/auth/login", "", &Hub::login_of("person0"))?;
+    let device = first["device"].as_str().context("a log-in gives no device")?;
     let before = megabytes(&hub)?;
     let quiet = sends(hub.address, &path, token, seconds / 6.0)?;
     let (guessed, enough, address) = (AtomicU64::new(0), AtomicBool::new(false), hub.address);
@@ -35,7 +37,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
             let (guessed, enough) = (&guessed, &enough);
             scope.spawn(move || guess(address, guesser, guessed, enough));
         }
-        let honest = scope.spawn(|| log_ins(address, seconds));
+        let honest = scope.spawn(|| log_ins(address, device, seconds));
         let busy = sends(hub.address, &path, token, seconds);
         let most = megabytes(&hub);
         let logins = honest.join().expect("an honest thread");
@@ -76,23 +78,24 @@ fn guess(address: SocketAddr, guesser: u64, guessed: &AtomicU64, enough: &Atomic
 
 /// How long each message took until it was answered, sorted, in nanoseconds.
 fn sends(address: SocketAddr, path: &str, token: &str, seconds: f64) -> Result<Vec<u64>> {
-    timed(address, path, token, &json!({ "content": "hello" }), seconds, BETWEEN_SENDS)
+    timed(Client::new(address), path, token, &json!({ "content": "hello" }), seconds, BETWEEN_SENDS)
 }
 
-fn log_ins(address: SocketAddr, seconds: f64) -> Result<Vec<u64>> {
-    timed(address, "/v1/auth/login", "", &Hub::login_of("person0"), seconds, BETWEEN_LOGINS)
+/// Of a device that has logged in before, which says so as the page and `moot login` do.
+fn log_ins(address: SocketAddr, device: &str, seconds: f64) -> Result<Vec<u64>> {
+    let rest = Client::new(address).header(&format!("X-Moot-Device: {device}"));
+    timed(rest, "/v1/auth/login", "", &Hub::login_of("person0"), seconds, BETWEEN_LOGINS)
 }
 
 /// What waits because it is refused for now counts with its waiting.
 fn timed(
-    address: SocketAddr,
+    mut rest: Client,
     path: &str,
     token: &str,
     body: &serde_json::Value,
     seconds: f64,
     pause: Duration,
 ) -> Result<Vec<u64>> {
-    let mut rest = Client::new(address);
     let (began, mut nanos) = (Instant::now(), Vec::new());
     while began.elapsed().as_secs_f64() < seconds {
         let asked = Instant::now();
