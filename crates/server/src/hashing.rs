@@ -163,6 +163,7 @@ impl Hashing {
 impl Desk {
     /// One thread: works off what waits, and ends with its arena when nothing came for a while.
     fn work(&self) {
+        step_back();
         let _leaving = Leaving(self);
         let mut arena = Arena::default();
         while let Some(job) = self.next() {
@@ -185,6 +186,13 @@ impl Desk {
             }
         }
     }
+}
+
+/// Whoever speaks goes before whoever logs in: a hash takes long, and a message must not wait for the rest of one.
+fn step_back() {
+    // Only Linux takes this for the calling thread; elsewhere it would be the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, 10);
 }
 
 /// A thread that dies makes room for another.

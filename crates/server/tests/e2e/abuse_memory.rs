@@ -58,13 +58,11 @@ async fn whoever_asks_for_everything_and_reads_nothing_is_not_answered_into_memo
     let mut deaf = Lark::narrow(hub.address).await;
     deaf.login(&alice.token).await;
     let before = kilobytes(&hub, "VmHWM:");
-    for place in 0..REQUESTS {
+    let frames = (0..REQUESTS).map(|place| {
         let data = json!({ "channel_id": channel, "after_seq": place % 3 });
-        let frame = json!({ "v": 1, "id": place.to_string(), "type": "sync.resume", "ts": 1, "data": data });
-        if !deaf.hand_over(Message::text(frame.to_string())).await {
-            break;
-        }
-    }
+        json!({ "v": 1, "id": place.to_string(), "type": "sync.resume", "ts": 1, "data": data })
+    });
+    deaf.hand_over_all(frames.map(|frame| Message::text(frame.to_string()))).await;
     stays_small_until_given_up(&hub, before).await;
     alice.post(&channel, "the hub goes on").await;
 }
@@ -78,12 +76,9 @@ async fn pages_of_history_are_not_answered_into_memory_either() {
     let mut deaf = Snek::narrow(hub.address).await;
     deaf.login(&agent.name, &agent.token).await;
     let before = kilobytes(&hub, "VmHWM:");
-    for place in 0..REQUESTS {
-        let call = json!({ "callId": place.to_string(), "method": "get_messages", "args": [channel, 0, null, 100] });
-        if !deaf.hand_over(Message::text(call.to_string())).await {
-            break;
-        }
-    }
+    let calls = (0..REQUESTS)
+        .map(|place| json!({ "callId": place.to_string(), "method": "get_messages", "args": [channel, 0, null, 100] }));
+    deaf.hand_over_all(calls.map(|call| Message::text(call.to_string()))).await;
     stays_small_until_given_up(&hub, before).await;
 }
 

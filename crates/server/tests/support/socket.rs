@@ -69,6 +69,16 @@ impl Socket {
         self.socket.send(message).await.is_ok()
     }
 
+    /// Hands many frames over in one piece, as somebody does who wants them read together; says whether it could be done.
+    pub async fn hand_over_all(&mut self, messages: impl Iterator<Item = Message>) -> bool {
+        for message in messages {
+            if self.socket.feed(message).await.is_err() {
+                return false;
+            }
+        }
+        self.socket.flush().await.is_ok()
+    }
+
     /// The first frame that fits, among those kept and those to come.
     pub async fn find(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(place) = self.waiting.iter().position(&fits) {
