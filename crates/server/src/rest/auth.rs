@@ -8,7 +8,7 @@ use folkmoot_core::command::{Command, Join, Register, Registration, Reply, Stand
 use folkmoot_core::decide::{check_password, may_register};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::{Actor, State, access, refusal};
+use folkmoot_core::{Actor, State, access};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -105,7 +105,6 @@ pub async fn register(
     headers: HeaderMap,
     ShortBody(body): ShortBody<RegisterBody>,
 ) -> Answer {
-    own_page_only(&app, &headers)?;
     check_lengths([Some(&*body.email), Some(&body.name), body.workspace_name.as_deref(), body.setup_code.as_deref()])?;
     check_password(&body.password)?;
     let policy = policy(app.config().server.registration);
@@ -131,11 +130,6 @@ pub async fn register(
     session(&app, &member, Some(&workspace), visit, None, StatusCode::CREATED).await
 }
 
-/// An account is made without any token, so a page of another site could make one in the browser of whoever visits it.
-fn own_page_only(app: &App, headers: &HeaderMap) -> Result<(), ApiError> {
-    if app.origins().allow(headers) { Ok(()) } else { Err(refusal::FOREIGN_PAGE.into()) }
-}
-
 fn policy(registration: config::Registration) -> Registration {
     match registration {
         config::Registration::First => Registration::First,
@@ -158,13 +152,7 @@ pub struct JoinBody {
 /// Make an account with an invitation; it can be used once.
 #[utoipa::path(post, path = "/v1/auth/join", tag = "auth", security(()), request_body = JoinBody,
     responses((status = 201, body = Session<'static>)))]
-pub async fn join(
-    AppState(app): AppState<App>,
-    visit: Visit,
-    headers: HeaderMap,
-    ShortBody(body): ShortBody<JoinBody>,
-) -> Answer {
-    own_page_only(&app, &headers)?;
+pub async fn join(AppState(app): AppState<App>, visit: Visit, ShortBody(body): ShortBody<JoinBody>) -> Answer {
     check_lengths([Some(&*body.name), body.email.as_deref()])?;
     let code_hash = invites::open(&app, &body.code, visit.address)?;
     check_password(&body.password)?;

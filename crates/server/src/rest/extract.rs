@@ -107,10 +107,6 @@ impl Caller {
         let credential = credential(&parts.headers)?.ok_or(refusal::NOT_AUTHENTICATED)?;
         let now = app.now();
         let identity = app.with_state(|state| app.auth().identify(state, credential, now)).map_err(unproven)?;
-        // A page of another site that has got hold of a token may at least change nothing with it.
-        if !parts.method.is_safe() && !app.origins().allow(&parts.headers) {
-            return Err(refusal::FOREIGN_PAGE.into());
-        }
         app.quotas().request(identity.member, now)?;
         if let Some(peer) = parts.extensions.get::<Peer>() {
             login::note_use(app, &identity, peer.0.ip());
