@@ -19,7 +19,7 @@ help: ## show this list
 # dependencies built. Password hashing, SQLite and JSON are optimised there too (see Cargo.toml), so the hub is quick
 # enough to try and to work with. `make bench` measures the release build.
 run: page ## build and start the hub on http://127.0.0.1:8484/
-	$(CARGO) run --locked -p folkmoot-server -- serve
+	$(CARGO) run --locked -p folkmoot-moot -- serve
 
 test: tools page fmt lint ## formatting, clippy with warnings denied, all tests, the page in a browser
 	$(CARGO) test --workspace --locked
@@ -29,7 +29,7 @@ check: test soak fuzz audit ## test, then the long soaks, fuzzing for a bounded 
 
 .PHONY: soak
 soak: ## the tests that take minutes
-	$(CARGO) test -p folkmoot-server --locked --test e2e soak -- --ignored
+	$(CARGO) test -p folkmoot-moot --locked --test e2e soak -- --ignored
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -55,14 +55,14 @@ fuzz: ## fuzz the wire types for FUZZ_SECONDS (20) each
 	@./fuzz/run.sh $(FUZZ_SECONDS)
 
 openapi: ## write docs/openapi.json again after a change of the REST surface
-	$(CARGO) run -q -p folkmoot-server -- openapi > docs/openapi.json.new
+	$(CARGO) run -q -p folkmoot-moot -- openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
 
 bench: ## measure the release build against a bare server and a public peer; writes bench/RESULTS.md
-	$(CARGO) build --release --locked -p folkmoot-server
+	$(CARGO) build --release --locked -p folkmoot-moot
 	$(CARGO) run --release --locked -p folkmoot-bench -- run
 	$(CARGO) bench --locked -p folkmoot-engines --bench lines
-	$(CARGO) bench --locked -p folkmoot-server --bench pools
+	$(CARGO) bench --locked -p folkmoot-moot --bench pools
 
 web: ## build the page into web/dist; the next build of the hub takes it in
 	@command -v npm >/dev/null 2>&1 || { echo "the page is built with Node.js 20.19 or newer; install it (with npm) and run \`make web\` again" >&2; exit 1; }

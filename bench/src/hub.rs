@@ -180,6 +180,6 @@ pub fn find_binary(given: Option<&str>) -> Result<PathBuf> {
     };
     match path.canonicalize() {
         Ok(path) => Ok(path),
-        Err(_) => bail!("there is no hub at {}\nhint: cargo build --release -p folkmoot-server", path.display()),
+        Err(_) => bail!("there is no hub at {}\nhint: cargo build --release -p folkmoot-moot", path.display()),
     }
 }

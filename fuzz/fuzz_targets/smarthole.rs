@@ -5,8 +5,8 @@
 
 use folkmoot_core::ids::MemberId;
 use folkmoot_core::{Refusal, Reply, State};
-use folkmoot_doors::door::{Ask, Protocol, Session, Step, View};
-use folkmoot_doors::smarthole::SmartHole;
+use folkmoot_doors::door::{Ask, Events, Protocol, Session, Step, Ticket, View};
+use folkmoot_doors::smarthole::{HostRequest, SmartHole};
 use folkmoot_doors::smarthole::wire::{MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
@@ -44,7 +44,16 @@ impl Client {
         for step in steps {
             match step {
                 Step::Send(frame) => is_json(&frame),
-                Step::Ask(Ask::Enlist(enlistment), ticket) => {
+                Step::Ask(Ask::Host(request), ticket) => self.host(*request.downcast().expect("its own request"), &ticket),
+                Step::Ping | Step::Close { .. } => {}
+                other => panic!("a SmartHole client cannot do this: {other:?}"),
+            }
+        }
+    }
+
+    fn host(&mut self, request: HostRequest, ticket: &Ticket) {
+        match request {
+            HostRequest::Enlist(enlistment) => {
                     assert!(!self.registered, "registered twice");
                     assert!((1..=MAX_NAME_CHARS).contains(&enlistment.name.len()));
                     assert!(enlistment.description.chars().count() <= MAX_DESCRIPTION_CHARS);
@@ -54,15 +63,12 @@ impl Client {
                     if self.registered {
                         let state = State::default();
                         let view = View { state: &state, now: self.now, nonce: 7 };
-                        is_json(&SmartHole.reply(&ticket, Ok(&Reply::Done), view).expect("a registration is answered"));
+                        is_json(&SmartHole.reply(ticket, Ok(&Reply::Done), view).expect("a registration is answered"));
                     }
                     let steps = self.session.on_login(outcome, self.now);
                     self.take(steps);
                 }
-                Step::Ask(Ask::Answer { .. }, _) => assert!(self.registered, "a stranger answered"),
-                Step::Ping | Step::Close { .. } => {}
-                other => panic!("a SmartHole client cannot do this: {other:?}"),
-            }
+            HostRequest::Answer { .. } => assert!(self.registered, "a stranger answered"),
         }
     }
 }

@@ -1,16 +1,17 @@
-//! What all doors have in common: the two traits the server drives, and the steps a session asks it to take.
+//! What all doors have in common: the traits the hub drives, and the steps a session asks it to take.
+
+use std::any::Any;
 
 use folkmoot_core::event::Audience;
-use folkmoot_core::ids::{ChannelId, MemberId, RouteId};
+use folkmoot_core::ids::{ChannelId, MemberId};
 use folkmoot_core::model::{Door, Message, Notification};
 use folkmoot_core::record::Change;
-use folkmoot_core::route::Said;
 use folkmoot_core::{Actor, Command, Event, Millis, Refusal, Reply, State};
 
 use crate::look::{Look, Seen};
 
-/// One protocol: how its connections begin and how what happens looks on its wire.
-pub trait Protocol: Sync + Send {
+/// One protocol: where it is found and how its connections begin.
+pub trait Protocol: Events + Sync + Send {
     fn door(&self) -> Door;
 
     /// The path of its WebSocket on the main listener.
@@ -21,33 +22,32 @@ pub trait Protocol: Sync + Send {
         ""
     }
 
-    /// Whether it has a listener of its own and is not to be found on the main one.
-    fn is_apart(&self) -> bool {
-        false
-    }
-
-    /// Whether a reader that could not keep up can ask for what it missed. One that cannot is closed instead.
-    fn can_catch_up(&self) -> bool {
-        true
-    }
-
     fn limits(&self) -> Limits;
 
     fn open(&self, now: Millis) -> Box<dyn Session>;
+}
 
+/// How what happens looks on the wire of a protocol. What it has no word for, it leaves out: the default says nothing.
+pub trait Events {
     /// The frame for an event, made once and shared by every connection of this door that hears it.
-    fn event(&self, event: &Event, view: View<'_>) -> Option<String>;
+    fn event(&self, _event: &Event, _view: View<'_>) -> Option<String> {
+        None
+    }
 
     /// Who is told of an event, where the protocol means others than the hub does.
     fn audience(&self, _event: &Event, audience: Audience) -> Audience {
         audience
     }
 
-    /// The answer to one request; none when the protocol has no answer for it.
-    fn reply(&self, ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>) -> Option<String>;
+    /// The answer to one request.
+    fn reply(&self, _ticket: &Ticket, _outcome: Result<&Reply, &Refusal>, _view: View<'_>) -> Option<String> {
+        None
+    }
 
     /// The answer to [`Ask::Poll`].
-    fn inbox(&self, ticket: &Ticket, items: &[Notification], view: View<'_>) -> Option<String>;
+    fn inbox(&self, _ticket: &Ticket, _items: &[Notification], _view: View<'_>) -> Option<String> {
+        None
+    }
 
     /// The answer to [`Ask::Look`].
     fn looked(&self, _ticket: &Ticket, _reader: Actor, _seen: &Seen, _view: View<'_>) -> Option<String> {
@@ -55,14 +55,25 @@ pub trait Protocol: Sync + Send {
     }
 
     /// A stored event, told again after [`Ask::Resume`].
-    fn replayed(&self, event: &Replayed<'_>, view: View<'_>) -> Option<String>;
+    fn replayed(&self, _event: &Replayed<'_>, _view: View<'_>) -> Option<String> {
+        None
+    }
 
     /// The end of a catch-up of one channel; not `complete` when too much was missed to be told again.
-    fn resumed(&self, ticket: &Ticket, channel: ChannelId, seq: u64, complete: bool, view: View<'_>) -> Option<String>;
+    fn resumed(&self, _: &Ticket, _: ChannelId, _seq: u64, _complete: bool, _: View<'_>) -> Option<String> {
+        None
+    }
+
+    /// Whether a reader that could not keep up can ask for what it missed. One that cannot is closed instead.
+    fn can_catch_up(&self) -> bool {
+        false
+    }
 
     /// What a reader that could not keep up is told, once it reads again: how many frames it missed, and the
     /// position after which to resume each channel.
-    fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], now: Millis) -> Option<String>;
+    fn lagged(&self, _dropped: u64, _positions: &[(ChannelId, u64)], _now: Millis) -> Option<String> {
+        None
+    }
 }
 
 /// What a mapping may look at: names and channels as they are now, and a fresh id and time for the envelope.
@@ -135,24 +146,8 @@ pub enum Ask {
     Resume {
         positions: Vec<(ChannelId, u64)>,
     },
-    /// An agent of a pool said something; it has no account and gets no answer.
-    Pool(Box<crate::chopsticks::mapping::Said>),
-    /// A local program wants to take part; the outcome comes as that of a log-in.
-    Enlist(Box<Enlistment>),
-    /// What an enlisted program says to a sentence it was handed.
-    Answer {
-        route: RouteId,
-        said: Said,
-    },
-}
-
-/// What a local program says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Enlistment {
-    pub name: String,
-    pub description: String,
-    pub version: Option<String>,
-    pub capabilities: Vec<String>,
+    /// What only this door knows: it goes to the door's host as it is.
+    Host(Box<dyn Any + Send>),
 }
 
 /// A look into the inbox.

@@ -14,7 +14,7 @@ pub mod snek;
 #[path = "../tests/support/mod.rs"]
 mod testing;
 
-pub use door::{Ask, Enlistment, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
+pub use door::{Ask, Events, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
 pub use look::{Look, Seen};
 
 /// Every door that takes WebSocket connections, on the main listener or on one of its own.

@@ -18,7 +18,7 @@ pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
     let member = access::member(context.state, actor)?;
     let connection = actor.connection.ok_or(refusal::NOT_AUTHENTICATED)?;
     let mut events = Vec::new();
-    if member.is_agent() && actor.door != Door::Snek {
+    if member.is_agent() && actor.door.facts().newest_connection_stays {
         // The newest connection of an agent replaces the older one of the same door; people, and everybody on Snek, may have
         // several.
         let of_this_door = |old: &&ConnectionId| context.state.door_of(**old) == Some(actor.door);

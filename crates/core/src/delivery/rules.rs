@@ -54,9 +54,6 @@ impl Default for WakeRules {
 
 impl WakeRules {
     pub fn window(&self, door: Door) -> Millis {
-        match door {
-            Door::Lark | Door::Rest => self.quiet,
-            Door::Webhook | Door::Snek | Door::SmartHole | Door::Chopsticks | Door::Telegram => self.quiet_elsewhere,
-        }
+        if door.facts().tells_typing { self.quiet } else { self.quiet_elsewhere }
     }
 }

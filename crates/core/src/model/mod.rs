@@ -1,10 +1,12 @@
 //! The things of the domain as plain data, in the words of the Lark document.
 
 mod calls;
+mod door;
 mod keeping;
 mod work;
 
 pub use calls::*;
+pub use door::{Door, DoorFacts};
 pub use keeping::*;
 pub use work::*;
 
@@ -14,20 +16,6 @@ use serde_json::value::RawValue;
 use crate::Millis;
 use crate::ids::*;
 use crate::repeat;
-
-/// The front end a message came in through. Every door leads to the same channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum Door {
-    #[default]
-    Lark,
-    Rest,
-    Webhook,
-    Snek,
-    SmartHole,
-    Chopsticks,
-    Telegram,
-}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workspace {

@@ -113,9 +113,9 @@ impl State {
     }
 
     fn note_wake(&mut self, wake: &Wake) {
-        // Only Lark has a word for it.
-        let on_lark = |connection: &&ConnectionId| self.door_of(**connection) == Some(Door::Lark);
-        let connection = wake.through.or_else(|| self.connections_of(wake.agent).iter().rfind(on_lark).copied());
+        let can_hear =
+            |connection: &&ConnectionId| self.door_of(**connection).is_some_and(|door| door.facts().has_wakes);
+        let connection = wake.through.or_else(|| self.connections_of(wake.agent).iter().rfind(can_hear).copied());
         if let (Some(delivery), Some(connection)) = (&wake.delivery, connection) {
             self.deliveries.note_sent(delivery.id, connection);
         }

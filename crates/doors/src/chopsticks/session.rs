@@ -180,7 +180,7 @@ fn complaint(text: &str) -> Step {
 }
 
 fn ask(said: Said) -> Step {
-    Step::Ask(Ask::Pool(Box::new(said)), Ticket::default())
+    Step::Ask(Ask::Host(Box::new(said)), Ticket::default())
 }
 
 impl Session for ChopsticksSession {

@@ -90,7 +90,7 @@ pub fn heard(step: Step) -> Heard {
         Step::Send(text) => Heard::Frame(serde_json::from_str(&text).expect("JSON")),
         Step::Close { code, reason } => Heard::Close(code, reason),
         Step::Ping => Heard::Ping,
-        Step::Ask(Ask::Pool(said), _) => said_as_heard(*said),
+        Step::Ask(Ask::Host(said), _) => said_as_heard(*said.downcast().unwrap()),
         Step::Ask(other, _) => panic!("not for pools: {other:?}"),
     }
 }

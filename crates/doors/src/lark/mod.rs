@@ -11,7 +11,7 @@ use folkmoot_core::ids::ChannelId;
 use folkmoot_core::model::{Door, Notification};
 use folkmoot_core::{Event, Millis, Refusal, Reply};
 
-use crate::door::{Limits, Protocol, Replayed, Session, Ticket, View};
+use crate::door::{Events, Limits, Protocol, Replayed, Session, Ticket, View};
 
 pub struct Lark;
 
@@ -31,7 +31,9 @@ impl Protocol for Lark {
     fn open(&self, now: Millis) -> Box<dyn Session> {
         Box::new(session::LarkSession::new(now))
     }
+}
 
+impl Events for Lark {
     fn event(&self, event: &Event, view: View<'_>) -> Option<String> {
         mapping::event(event, view)
     }
@@ -50,6 +52,10 @@ impl Protocol for Lark {
 
     fn resumed(&self, ticket: &Ticket, channel: ChannelId, seq: u64, complete: bool, view: View<'_>) -> Option<String> {
         Some(mapping::resumed(ticket, channel, seq, complete, view))
+    }
+
+    fn can_catch_up(&self) -> bool {
+        true
     }
 
     fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], now: Millis) -> Option<String> {

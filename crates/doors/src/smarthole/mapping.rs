@@ -8,8 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::Enlistment;
 use super::wire::*;
-use crate::door::{Enlistment, Ticket, View};
+use crate::door::{Ticket, View};
 
 /// The ticket of a registration; its id is the client's name.
 pub const REGISTRATION: &str = "registration";

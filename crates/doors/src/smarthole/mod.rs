@@ -7,13 +7,32 @@ pub mod session;
 mod tests;
 pub mod wire;
 
-use folkmoot_core::ids::ChannelId;
-use folkmoot_core::model::{Door, Notification};
+use folkmoot_core::ids::RouteId;
+use folkmoot_core::model::Door;
+use folkmoot_core::route::Said;
 use folkmoot_core::{Event, Millis, Refusal, Reply};
 
-use crate::door::{Limits, Protocol, Replayed, Session, Ticket, View};
+use crate::door::{Events, Limits, Protocol, Session, Ticket, View};
 
 pub struct SmartHole;
+
+/// What its sessions ask of the door's host.
+#[derive(Debug)]
+pub enum HostRequest {
+    /// A local program wants to take part; the outcome comes as that of a log-in.
+    Enlist(Enlistment),
+    /// What an enlisted program says to a sentence it was handed.
+    Answer { route: RouteId, said: Said },
+}
+
+/// What a local program says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enlistment {
+    pub name: String,
+    pub description: String,
+    pub version: Option<String>,
+    pub capabilities: Vec<String>,
+}
 
 impl Protocol for SmartHole {
     fn door(&self) -> Door {
@@ -24,14 +43,6 @@ impl Protocol for SmartHole {
         "/"
     }
 
-    fn is_apart(&self) -> bool {
-        true
-    }
-
-    fn can_catch_up(&self) -> bool {
-        false
-    }
-
     fn limits(&self) -> Limits {
         wire::LIMITS
     }
@@ -39,30 +50,15 @@ impl Protocol for SmartHole {
     fn open(&self, now: Millis) -> Box<dyn Session> {
         Box::new(session::SmartHoleSession::new(now))
     }
+}
 
+/// Clients have no inbox, no channels and no positions in them.
+impl Events for SmartHole {
     fn event(&self, event: &Event, _view: View<'_>) -> Option<String> {
         mapping::event(event)
     }
 
     fn reply(&self, ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>) -> Option<String> {
         mapping::reply(ticket, outcome, view)
-    }
-
-    // Clients have no inbox, no channels and no positions in them.
-
-    fn inbox(&self, _ticket: &Ticket, _items: &[Notification], _view: View<'_>) -> Option<String> {
-        None
-    }
-
-    fn replayed(&self, _event: &Replayed<'_>, _view: View<'_>) -> Option<String> {
-        None
-    }
-
-    fn resumed(&self, _: &Ticket, _: ChannelId, _: u64, _: bool, _: View<'_>) -> Option<String> {
-        None
-    }
-
-    fn lagged(&self, _dropped: u64, _positions: &[(ChannelId, u64)], _now: Millis) -> Option<String> {
-        None
     }
 }

@@ -5,7 +5,8 @@ use folkmoot_core::{Millis, Refusal};
 
 use super::mapping::{self, REGISTRATION, RESPONSE, Request};
 use super::wire::{ErrorCode, PING_INTERVAL_MS, PONG_TIMEOUT_MS};
-use crate::door::{Ask, Enlistment, Session, Step, Ticket};
+use super::{Enlistment, HostRequest};
+use crate::door::{Ask, Session, Step, Ticket};
 
 const GOING_AWAY: u16 = 1001;
 
@@ -38,7 +39,8 @@ impl SmartHoleSession {
             Ok(enlistment) => {
                 let name = enlistment.name.clone();
                 self.phase = Phase::Asking(name.clone());
-                vec![Step::Ask(Ask::Enlist(Box::new(enlistment)), Ticket { id: Some(name), request: REGISTRATION })]
+                let ask = Ask::Host(Box::new(HostRequest::Enlist(enlistment)));
+                vec![Step::Ask(ask, Ticket { id: Some(name), request: REGISTRATION })]
             }
             Err((code, sentence)) => vec![Step::Send(mapping::not_registered(code, &sentence))],
         }
@@ -50,7 +52,8 @@ impl Session for SmartHoleSession {
         match mapping::request(text) {
             Some(Request::Register(enlistment)) => self.register(enlistment),
             Some(Request::Answer { route, said }) if matches!(self.phase, Phase::Registered) => {
-                vec![Step::Ask(Ask::Answer { route, said }, Ticket { id: None, request: RESPONSE })]
+                let ask = Ask::Host(Box::new(HostRequest::Answer { route, said }));
+                vec![Step::Ask(ask, Ticket { id: None, request: RESPONSE })]
             }
             // Neither answered nor closed for: real clients send all sorts.
             Some(Request::Answer { .. }) | None => Vec::new(),

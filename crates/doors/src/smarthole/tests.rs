@@ -17,8 +17,8 @@ use serde_json::Value;
 use super::mapping::{self, Request};
 use super::session::SmartHoleSession;
 use super::wire::{self, ErrorCode};
-use super::{Door, Protocol, SmartHole};
-use crate::door::{Ask, Session, Step, View};
+use super::{Door, HostRequest, Protocol, SmartHole};
+use crate::door::{Ask, Events, Session, Step, Ticket, View};
 
 /// The time of the document's example.
 const START: i64 = 1_705_314_600_000;
@@ -35,26 +35,32 @@ impl Player {
     fn do_all(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
-                Step::Ask(Ask::Enlist(enlistment), ticket) => {
-                    let outcome = match enlistment.name.as_str() {
-                        "taken" => Err(Refusal::conflict("taken")),
-                        _ => Ok(CLIENT),
-                    };
-                    if outcome.is_ok() {
-                        let state = State::default();
-                        let view = View { state: &state, now: self.now, nonce: 7 };
-                        let frame = SmartHole.reply(&ticket, Ok(&Reply::Done), view).expect("an answer");
-                        self.heard.push_back(Step::Send(frame));
-                    }
-                    let steps = self.session.on_login(outcome, self.now);
-                    self.do_all(steps);
-                }
-                Step::Ask(Ask::Answer { route, said }, _) => {
-                    assert_eq!(route, RouteId(7));
-                    self.said.push_back(format!("{said:?}"));
-                }
+                Step::Ask(Ask::Host(request), ticket) => self.host(*request.downcast().unwrap(), &ticket),
                 Step::Ask(..) => panic!("{step:?}"),
                 other => self.heard.push_back(other),
+            }
+        }
+    }
+
+    fn host(&mut self, request: HostRequest, ticket: &Ticket) {
+        match request {
+            HostRequest::Enlist(enlistment) => {
+                let outcome = match enlistment.name.as_str() {
+                    "taken" => Err(Refusal::conflict("taken")),
+                    _ => Ok(CLIENT),
+                };
+                if outcome.is_ok() {
+                    let state = State::default();
+                    let view = View { state: &state, now: self.now, nonce: 7 };
+                    let frame = SmartHole.reply(ticket, Ok(&Reply::Done), view).expect("an answer");
+                    self.heard.push_back(Step::Send(frame));
+                }
+                let steps = self.session.on_login(outcome, self.now);
+                self.do_all(steps);
+            }
+            HostRequest::Answer { route, said } => {
+                assert_eq!(route, RouteId(7));
+                self.said.push_back(format!("{said:?}"));
             }
         }
     }
@@ -198,7 +204,9 @@ fn the_limits_are_the_documents() {
     assert_eq!((SmartHole.limits().frame_bytes, wire::MAX_CONNECTIONS), (1_048_576, 100));
     assert_eq!((wire::PING_INTERVAL_MS, wire::PONG_TIMEOUT_MS), (30_000, 10_000));
     assert_eq!((wire::MAX_NAME_CHARS, wire::MAX_DESCRIPTION_CHARS), (64, 1024));
-    assert!(SmartHole.is_apart() && !SmartHole.can_catch_up() && SmartHole.door() == Door::SmartHole);
+    assert!(
+        SmartHole.door().facts().has_own_listener && !SmartHole.can_catch_up() && SmartHole.door() == Door::SmartHole
+    );
 }
 
 fn error_of(name: &str, description: &str) -> Option<ErrorCode> {

@@ -9,10 +9,10 @@ pub mod wire;
 
 use folkmoot_core::event::Audience;
 use folkmoot_core::ids::ChannelId;
-use folkmoot_core::model::{Door, Notification};
+use folkmoot_core::model::Door;
 use folkmoot_core::{Actor, Event, Millis, Refusal, Reply};
 
-use crate::door::{Limits, Protocol, Replayed, Session, Ticket, View};
+use crate::door::{Events, Limits, Protocol, Session, Ticket, View};
 use crate::look::Seen;
 
 pub struct Snek {
@@ -56,7 +56,10 @@ impl Protocol for Snek {
     fn open(&self, now: Millis) -> Box<dyn Session> {
         Box::new(session::SnekSession::new(now))
     }
+}
 
+/// There is no inbox here, since agents hear the channels themselves; and no resuming: whoever was away calls `get_messages`.
+impl Events for Snek {
     fn event(&self, event: &Event, view: View<'_>) -> Option<String> {
         mapping::event(event, self.dialect, view)
     }
@@ -77,18 +80,8 @@ impl Protocol for Snek {
         Some(mapping::looked(ticket, reader, seen, view))
     }
 
-    /// There is no inbox here: agents hear the channels themselves.
-    fn inbox(&self, _: &Ticket, _: &[Notification], _: View<'_>) -> Option<String> {
-        None
-    }
-
-    /// There is no resuming either: whoever was away calls `get_messages`.
-    fn replayed(&self, _: &Replayed<'_>, _: View<'_>) -> Option<String> {
-        None
-    }
-
-    fn resumed(&self, _: &Ticket, _: ChannelId, _: u64, _: bool, _: View<'_>) -> Option<String> {
-        None
+    fn can_catch_up(&self) -> bool {
+        true
     }
 
     fn lagged(&self, dropped: u64, positions: &[(ChannelId, u64)], _: Millis) -> Option<String> {

@@ -274,8 +274,7 @@ impl Hall {
                     self.resume(index, actor, channel, after, ticket);
                 }
             }
-            Ask::Pool(said) => panic!("a Lark session has nothing to say to a pool: {said:?}"),
-            Ask::Enlist(_) | Ask::Answer { .. } => panic!("nobody here comes without an account"),
+            Ask::Host(what) => panic!("no door here has a host: {what:?}"),
         }
     }
 

@@ -7,7 +7,7 @@ use folkmoot_core::record::{Change, Kind, Record};
 use rusqlite::{Connection, params};
 
 use super::Books;
-use super::rows::{blob, content_type_number, door_number, integer, json, optional_blob};
+use super::rows::{blob, content_type_number, integer, json, optional_blob};
 
 pub fn carry_out(connection: &Connection, books: &mut Books, write: &Write<'_>) -> rusqlite::Result<()> {
     match write {
@@ -42,7 +42,7 @@ fn insert_message(connection: &Connection, books: &mut Books, message: &Message)
         message.edited_at,
         message.edit_count,
         message.reply_count,
-        door_number(message.door),
+        message.door.number(),
         content_type_number(message.content_type),
         message.kind,
         optional_blob(message.file.map(|id| id.0)),

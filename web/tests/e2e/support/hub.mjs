@@ -25,7 +25,7 @@ function freePort() {
 export class Hub {
   /** Starts a hub that nobody uses yet. `env` adds configuration. */
   static async start(env = {}) {
-    if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}; build it with \`cargo build -p folkmoot-server\``);
+    if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}; build it with \`cargo build -p folkmoot-moot\``);
     const hub = new Hub();
     hub.home = mkdtempSync(join(tmpdir(), 'folkmoot-page-'));
     hub.data = join(hub.home, 'data');

@@ -1,0 +1,122 @@
+//! The list of the endpoints of the hub itself: one line is one address with its methods.
+
+use folkmoot_hub::{Hub, surface};
+
+use super::*;
+
+surface! {
+    Hub;
+    // People, and the room they are in.
+    auth::setup;
+    auth::register;
+    auth::join;
+    auth::login;
+    auth::renew;
+    auth::logout;
+    auth::providers;
+    workspaces::create, workspaces::list;
+    workspaces::get, workspaces::update, workspaces::delete;
+    usage::get;
+    members::add, members::list;
+    members::get, members::update, members::remove;
+    members::replace_key;
+    members::me;
+    invites::create, invites::list;
+    invites::revoke;
+    invites::show;
+    machines::add, machines::list;
+    machines::remove;
+    members::set_avatar;
+    credentials::change_password;
+    credentials::list;
+    credentials::end;
+    agents::register, agents::list;
+    agents::invite;
+    agents::metrics;
+    agents::remember, agents::memory;
+    agents::forget;
+    // What is said.
+    channels::create, channels::list;
+    channels::search;
+    channels::get, channels::update, channels::delete;
+    channels::archive;
+    channels::unarchive;
+    channels::admit;
+    channels::dismiss;
+    messages::send, messages::page;
+    messages::get, messages::edit, messages::delete;
+    messages::thread;
+    messages::edits;
+    reactions::add, reactions::list;
+    reactions::remove;
+    pins::add, pins::list;
+    pins::remove;
+    search::search;
+    direct::open;
+    direct::list;
+    direct::unread;
+    direct::mark_read;
+    direct::set_preference;
+    notifications::list;
+    notifications::unread_count;
+    notifications::mark_read;
+    notifications::mark_all_read;
+    // What agents live on, and what people decide and see of them.
+    inbox::list;
+    inbox::count;
+    inbox::ack;
+    inbox::ack_all;
+    drafts::create, drafts::list;
+    drafts::validate, drafts::validate_by_post;
+    drafts::send;
+    drafts::cancel;
+    items::put, items::list;
+    items::search;
+    items::put_one, items::get, items::delete;
+    reviews::request, reviews::list;
+    reviews::get, reviews::decide;
+    approvals::request, approvals::list;
+    approvals::get, approvals::decide;
+    approvals::take_up;
+    runs::get;
+    runs::of_channel;
+    runs::of_workspace;
+    runs::stop;
+    runs::put_diff, runs::diff;
+    deliveries::list;
+    deliveries::get;
+    deliveries::cancel;
+    deliveries::pass;
+    deliveries::fail;
+    deliveries::join;
+    deliveries::preview;
+    // Tasks, files, calls, webhooks.
+    tasks::create, tasks::list;
+    tasks::get, tasks::update, tasks::delete;
+    tasks::claim;
+    files::upload, files::list;
+    files::get, files::delete;
+    files::download;
+    drive::upload;
+    drive::download;
+    calls::list;
+    calls::get;
+    webhooks::create, webhooks::list;
+    webhooks::delete;
+    webhooks::post;
+    // The hub itself, and Lark's terminal client.
+    admin::stats;
+    admin::backup;
+    terminal::status;
+    terminal::list_agents;
+    terminal::list_channels;
+    terminal::register;
+    terminal::heartbeat;
+    terminal::disconnect;
+    terminal::list_daemons;
+    terminal::get_daemon;
+    terminal::wake;
+    terminal::restart;
+    terminal::my_directs;
+    terminal::my_unread;
+}

@@ -1,0 +1,136 @@
+//! The agents that the hub hosts itself: those of its configuration, and those that were made over REST.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use folkmoot_core::event::Event;
+use folkmoot_core::hosting::Hosted;
+use folkmoot_core::ids::HostedId;
+use folkmoot_core::record::Record;
+use folkmoot_core::{State, access};
+use folkmoot_engines::availability;
+use folkmoot_engines::engines;
+use folkmoot_hub::Hub;
+use tokio::sync::watch;
+
+use crate::config::{Config, Environment, paths};
+use crate::engine_list::EngineList;
+use crate::runner;
+
+/// The machine that the hub runs on: how it is set up, and the agents it hosts itself; clones share it.
+#[derive(Clone)]
+pub struct Local {
+    pub hub: Hub,
+    config: Arc<Config>,
+    hosting: Arc<Hosting>,
+}
+
+/// Tells the hub's own daemon that there are others to host, and knows what they can be made of.
+#[derive(Debug, Default)]
+pub struct Hosting {
+    changed: watch::Sender<u64>,
+    engines: EngineList,
+}
+
+impl FromRef<Local> for Hub {
+    fn from_ref(local: &Local) -> Self {
+        local.hub.clone()
+    }
+}
+
+impl Local {
+    pub fn new(hub: &Hub, config: Config) -> Self {
+        Self { hub: hub.clone(), config: Arc::new(config), hosting: Arc::default() }
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub fn hosting(&self) -> &Hosting {
+        &self.hosting
+    }
+}
+
+impl Hosting {
+    pub fn engines(&self) -> &EngineList {
+        &self.engines
+    }
+
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Somebody was hired or dismissed.
+    pub fn has_changed(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+}
+
+/// A workspace is what configured agents wait for: with the first account they are hired.
+pub async fn follow_accounts(local: Local) {
+    let mut watch = local.hub.watch(Box::new(|event, _| matches!(event, Event::Saved(Record::Workspace(_)))));
+    while watch.next().await.is_some() {
+        local.hosting().has_changed();
+    }
+}
+
+/// Everybody whom the hub hosts.
+pub fn hosted(state: &State, config: &Config) -> Vec<Hosted> {
+    let mut all: Vec<Hosted> = state.hosted().filter(|hosted| state.member(hosted.agent).is_some()).cloned().collect();
+    let Some(workspace) = access::oldest_workspace(state) else { return all };
+    let configured = config.agents.iter().filter(|(_, agent)| !agent.is_program());
+    for (name, agent) in configured {
+        let Some(member) = state.member_named(workspace, name).filter(|member| member.is_agent()) else { continue };
+        all.retain(|hosted| hosted.agent != member.id);
+        let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        all.push(Hosted {
+            id: HostedId::NONE,
+            workspace,
+            agent: member.id,
+            engine: agent.engine.clone(),
+            model: text(&agent.model),
+            project: text(&agent.project),
+            policy: agent.policy,
+            deny: agent.deny.clone(),
+            worktrees: agent.worktrees,
+            created_by: member.created_by.unwrap_or_default(),
+            created_at: member.created_at,
+        });
+    }
+    all
+}
+
+/// Why an agent could not work now.
+pub fn problem(local: &Local, name: &str, hosted: &Hosted) -> Option<String> {
+    let Some(engine) = engines::find(&hosted.engine) else {
+        return Some(format!("there is no engine `{}`", hosted.engine));
+    };
+    let settings = runner::settings(local.config()).remove(&hosted.engine).unwrap_or_default();
+    if !availability::is_installed(engine, &settings) {
+        return Some(format!("the program of the engine `{}` is not installed", hosted.engine));
+    }
+    folder(local.config(), local.hub.data_dir(), name, hosted.project.as_deref()).err()
+}
+
+/// Names of members may hold what paths do not like.
+fn as_file_name(name: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
+    name.to_lowercase().chars().map(safe).collect()
+}
+
+/// Where an agent works: the folder of a configured project, any other folder, or one of its own in the data folder.
+pub fn folder(config: &Config, data_dir: &Path, name: &str, project: Option<&str>) -> Result<PathBuf, String> {
+    let Some(project) = project.filter(|project| !project.trim().is_empty()) else {
+        return Ok(data_dir.join("agents").join(as_file_name(name)));
+    };
+    let folder = match config.projects.get(project) {
+        Some(known) => known.folder(),
+        None => paths::expand_home(project, &Environment::of_process()),
+    };
+    if folder.is_absolute() && folder.is_dir() {
+        return Ok(folder);
+    }
+    Err(format!("`{project}` is neither a configured project nor a folder of this machine"))
+}

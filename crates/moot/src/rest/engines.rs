@@ -1,0 +1,117 @@
+//! The engines of the hub's machine: which there are, and whether one answers.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::State;
+use folkmoot_core::access;
+use folkmoot_engines::availability::{self, Availability};
+use folkmoot_engines::engine::{Engine, Mode, Settings};
+use folkmoot_engines::engines;
+use folkmoot_engines::event::{Completed, Event};
+use folkmoot_engines::run::Request;
+use folkmoot_hub::auth::limits::RetryAfter;
+use folkmoot_hub::request::{Answer, ApiError, Caller, Path, reply};
+use futures_util::future::join_all;
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use crate::hosting::Local;
+use crate::runner;
+
+/// How long an engine may take to answer the test.
+const TEST_TIMEOUT: Duration = Duration::from_secs(90);
+/// When to come again while somebody else tries the same engine.
+const BUSY: Duration = Duration::from_secs(5);
+const QUESTION: &str = "This is a test of the connection. Answer with the single word OK and do nothing else.";
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Engine)]
+pub struct EngineObject {
+    #[schema(example = "claude")]
+    id: String,
+    found: bool,
+    version: Option<String>,
+    /// The program that is started.
+    command: String,
+    /// Why it cannot be used, and what helps.
+    problem: Option<String>,
+    hint: Option<String>,
+}
+
+impl EngineObject {
+    fn new(found: &Availability, settings: &Settings) -> Self {
+        let found = found.clone();
+        let command = if settings.command.is_empty() { found.engine.clone() } else { settings.command.clone() };
+        let (problem, hint) = found.problem.map(|problem| (problem.sentence, problem.hint)).unzip();
+        Self {
+            id: found.engine,
+            found: problem.is_none(),
+            version: found.version,
+            command,
+            problem,
+            hint: hint.flatten(),
+        }
+    }
+}
+
+/// The engines that agents can be made of, and which of them are installed here (operator). Looked at twice a minute at most.
+#[utoipa::path(get, path = "/v1/engines", tag = "hosting", responses((status = 200, body = [EngineObject])))]
+pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
+    caller.look(|state, actor| access::host(state, actor).map(drop))?;
+    let configured = runner::settings(local.config());
+    let none = Settings::default();
+    let of = |engine: &str| configured.get(engine).unwrap_or(&none).clone();
+    let every = engines::ALL.map(|engine| (engine, of(engine.id().as_str())));
+    let host = runner::runner(local.config()).host();
+    let look = move || async move {
+        let looks = every.iter().map(|(engine, settings)| availability::look(*engine, settings, &host));
+        join_all(looks).await
+    };
+    let found = local.hosting().engines().found(local.hub.now(), look).await;
+    reply::ok(&found.iter().map(|found| EngineObject::new(found, &of(&found.engine))).collect::<Vec<_>>())
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct EngineTest {
+    ok: bool,
+    took_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Ask an engine for one word (operator); by one at a time.
+#[utoipa::path(post, path = "/v1/engines/{engine}/test", tag = "hosting", responses((status = 200, body = EngineTest)))]
+pub async fn test(caller: Caller, State(local): State<Local>, Path(engine): Path<String>) -> Answer {
+    caller.look(|state, actor| access::host(state, actor).map(drop))?;
+    let known = engines::find(&engine).ok_or_else(|| ApiError::not_found("there is no such engine"))?;
+    let Some(_trial) = local.hosting().engines().try_out(&engine) else {
+        return Err(RetryAfter(BUSY).into());
+    };
+    let begun = Instant::now();
+    let asked = timeout(TEST_TIMEOUT, ask(&local, known)).await;
+    let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (answer, error) = match asked {
+        Ok(Some(said)) if said.ok => (Some(said.answer), None),
+        Ok(Some(said)) => (None, said.error),
+        Ok(None) => (None, Some(format!("{engine} ended without a result"))),
+        Err(_) => (None, Some(format!("{engine} did not answer within {} s", TEST_TIMEOUT.as_secs()))),
+    };
+    reply::ok(&EngineTest { ok: answer.is_some(), took_ms, answer, error })
+}
+
+/// In an empty folder of its own, so that there is nothing to touch.
+async fn ask(local: &Local, engine: &'static dyn Engine) -> Option<Completed> {
+    let folder = local.hub.data_dir().join(runner::TEST_FOLDER);
+    folkmoot_hub::modes::make_folder(&folder).ok()?;
+    let request = Request { prompt: QUESTION.to_owned(), folder, mode: Mode::Plain, ..Request::default() };
+    let mut run = runner::runner(local.config()).run(engine, request);
+    while let Some(event) = run.next().await {
+        if let Event::Completed(completed) = event {
+            return Some(completed);
+        }
+    }
+    None
+}

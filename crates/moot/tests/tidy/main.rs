@@ -1,0 +1,203 @@
+//! Rules about the tree itself: who may depend on whom, and documents that must not lie.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The names of the crates that `package` is built from.
+fn dependencies(package: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "-p", package, "-e", "normal", "--prefix", "none", "-f", "{p}"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+fn ours(dependencies: &BTreeSet<String>) -> Vec<&str> {
+    dependencies.iter().map(String::as_str).filter(|name| name.starts_with("folkmoot-")).collect()
+}
+
+#[test]
+fn core_and_doors_see_no_runtime_no_sockets_and_no_database() {
+    for package in ["folkmoot-core", "folkmoot-doors"] {
+        let dependencies = dependencies(package);
+        assert!(dependencies.contains("serde"), "cargo tree of {package} says nothing: {dependencies:?}");
+        for forbidden in ["tokio", "axum", "sqlx", "rusqlite", "hyper", "reqwest"] {
+            assert!(!dependencies.contains(forbidden), "{package} depends on {forbidden}");
+        }
+    }
+}
+
+#[test]
+fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
+    assert_eq!(ours(&dependencies("folkmoot-core")), ["folkmoot-core"]);
+    // What an action is, everybody may know; it knows nobody.
+    assert_eq!(ours(&dependencies("folkmoot-action")), ["folkmoot-action"]);
+    assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-action", "folkmoot-core", "folkmoot-doors"]);
+    assert_eq!(ours(&dependencies("folkmoot-engines")), ["folkmoot-action", "folkmoot-engines"]);
+    let agentd = ["folkmoot-action", "folkmoot-agentd", "folkmoot-engines", "folkmoot-peers"];
+    assert_eq!(ours(&dependencies("folkmoot-agentd")), agentd);
+    assert_eq!(ours(&dependencies("folkmoot-bot")), ["folkmoot-bot", "folkmoot-peers"]);
+    assert_eq!(ours(&dependencies("folkmoot-pool")), ["folkmoot-peers", "folkmoot-pool"]);
+    assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-store"]);
+    let telegram = ["folkmoot-action", "folkmoot-engines", "folkmoot-peers", "folkmoot-telegram"];
+    assert_eq!(ours(&dependencies("folkmoot-telegram")), telegram);
+}
+
+#[test]
+fn every_program_that_is_started_gets_a_chosen_environment() {
+    // The keeper passes on what was chosen for it; `moot agentd start` starts ourselves, with our own settings.
+    let known = ["crates/engines/src/process/keeper.rs", "crates/moot/src/cli/agentd.rs"];
+    let mut starting = 0;
+    let shipped = |path: &Path| path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs");
+    for (path, text) in sources().iter().filter(|(path, _)| shipped(path)) {
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        if !text.contains("Command::new(") || text.contains("Command::new(env!") {
+            continue;
+        }
+        let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        starting += 1;
+        assert!(known.contains(&name) || text.contains("environment::clean("), "{name} starts a program");
+    }
+    assert!(starting >= 6, "{starting} places start programs; the test looks for the wrong word");
+}
+
+/// What stands between backticks and looks like a path of the tree.
+fn paths(text: &str) -> Vec<&str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let tops = ["crates/", "docs/", "bench/", "fuzz/", "web/", ".ci/"];
+    quoted.filter(|word| tops.iter().any(|top| word.starts_with(top)) && !word.contains(['*', '{', '<', ' '])).collect()
+}
+
+#[test]
+fn every_path_that_the_map_names_exists() {
+    let text = read("ARCHITECTURE.md");
+    let paths = paths(&text);
+    assert!(paths.len() >= 5, "ARCHITECTURE.md names hardly any path: {paths:?}");
+    let missing: Vec<&&str> = paths.iter().filter(|path| !root().join(path).exists()).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names what is not there: {missing:?}");
+}
+
+#[test]
+fn the_map_names_every_crate_and_every_door() {
+    let text = read("ARCHITECTURE.md");
+    let folders = |path: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(root().join(path)).unwrap().map(Result::unwrap);
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        folders.map(|entry| format!("{path}/{}", entry.file_name().to_str().unwrap())).collect()
+    };
+    for folder in folders("crates").into_iter().chain(folders("crates/doors/src")) {
+        assert!(text.contains(&format!("`{folder}")), "ARCHITECTURE.md does not mention `{folder}`");
+    }
+}
+
+#[test]
+fn documents_link_to_what_exists() {
+    let mut broken = Vec::new();
+    for file in documents() {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = target.split('#').next().unwrap_or_default();
+            let local = !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:");
+            if local && !file.parent().unwrap().join(path).exists() {
+                broken.push(format!("{}: {target}", file.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+fn documents() -> Vec<PathBuf> {
+    let is_markdown = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    let below = |folder: PathBuf| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(is_markdown).collect()
+    };
+    let folders = ["", "docs", "docs/doors", "docs/how-to", "docs/decisions", "bench"];
+    folders.iter().flat_map(|folder| below(root().join(folder))).collect()
+}
+
+#[test]
+fn every_door_has_its_page() {
+    let entries = std::fs::read_dir(root().join("crates/doors/src")).unwrap().map(Result::unwrap);
+    for door in entries.filter(|entry| entry.path().is_dir()) {
+        let page = format!("docs/doors/{}.md", door.file_name().to_str().unwrap());
+        assert!(root().join(&page).exists(), "there is no {page}");
+    }
+}
+
+#[test]
+fn the_operations_page_names_every_key() {
+    let text = read("docs/operations.md");
+    for key in folkmoot_config::keys::KEYS {
+        assert!(text.contains(&format!("`{}`", key.path)), "docs/operations.md does not mention `{}`", key.path);
+    }
+}
+
+#[test]
+fn the_openapi_file_is_current() {
+    let now = folkmoot_moot::rest::openapi_json();
+    let same = read("docs/openapi.json").trim_end() == now.trim_end();
+    assert!(same, "docs/openapi.json is old; write it again with `make openapi`");
+}
+
+#[test]
+fn a_backup_holds_every_database_of_the_data_folder() {
+    assert!(folkmoot_store::BESIDE.contains(&folkmoot_telegram::journal::FILE));
+    assert!(folkmoot_store::BESIDE.contains(&folkmoot_bot::store::FILE));
+}
+
+/// Every Rust file below `crates`, with its text.
+fn sources() -> Vec<(PathBuf, String)> {
+    let mut folders = vec![root().join("crates")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    found
+}
+
+/// Whether a file or folder of this name has that test, or, without one, whether a file of this name has any.
+fn is_proven(sources: &[(PathBuf, String)], proof: &str) -> bool {
+    let (file, test) = proof.split_once("::").map_or((proof, None), |(file, test)| (file, Some(test)));
+    let called = |path: &Path| {
+        let stem = path.file_stem().is_some_and(|stem| stem == file);
+        stem || path.ends_with(format!("{file}/mod.rs"))
+    };
+    let tested = |text: &str| match test {
+        Some(test) => text.contains(&format!("fn {test}(")),
+        None => text.contains("#[tokio::test") || text.contains("#[test]"),
+    };
+    sources.iter().any(|(path, text)| called(path) && tested(text))
+}
+
+#[test]
+fn every_test_that_the_threat_table_names_exists() {
+    let text = read("docs/security.md");
+    let quoted = text.split('`').skip(1).step_by(2);
+    let is_proof = |word: &&str| word.contains("::") || word.starts_with("abuse_");
+    let proofs: BTreeSet<&str> = quoted.filter(is_proof).filter(|word| *word != "file::test").collect();
+    assert!(proofs.len() > 40, "docs/security.md names hardly any test: {proofs:?}");
+    let sources = sources();
+    let missing: Vec<&&str> = proofs.iter().filter(|proof| !is_proven(&sources, proof)).collect();
+    assert!(missing.is_empty(), "docs/security.md names tests that are not there: {missing:#?}");
+}
