@@ -2,12 +2,12 @@
 
 #![no_main]
 
-use folkmoot_core::record::{Kind, Record};
+use folkmoot_core::record::{RecordKind, Record};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    for kind in Kind::ALL {
+    for kind in RecordKind::ALL {
         let Ok(record) = Record::decode(*kind, text) else { continue };
         assert_eq!(record.kind(), *kind);
         let again = Record::decode(*kind, &record.encode()).expect("what was written can be read");

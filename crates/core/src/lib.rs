@@ -4,10 +4,13 @@
 //! permission check is in it or in [`access`], which it shares with the readers. Nothing here knows a socket, a
 //! database, a clock or a runtime: time, ids and history arrive as arguments.
 //!
-//! Reading order: [`model`] (the things), [`command`] (what can be asked), [`event`] (what happened), [`decide`] (the rules),
-//! [`state`] (what is kept in memory), [`route`] (sentences that are handed on), [`delivery`] (wakes and what came of them), [`record`] (how things are kept elsewhere).
+//! Reading order: [`model`] (the things), [`command`] (what can be asked), [`event`] (what happened), [`decide`] (the
+//! rules), [`state`] (what is kept in memory), [`route`] (sentences that are handed on), [`delivery`] (wakes and what came of
+//! them), [`record`] (how things are kept elsewhere). No two of these modules lean on each other: who is told of an event
+//! takes the state, so it is not in [`event`] but in `audience`.
 
 pub mod access;
+mod audience;
 pub mod command;
 pub mod decide;
 pub mod delivery;
@@ -35,7 +38,7 @@ pub use command::{Command, Reply};
 pub use decide::{Context, Decision, decide};
 pub use event::Event;
 pub use lookup::{Lookup, Unavailable};
-pub use record::{Kind, Record};
+pub use record::{Record, RecordKind};
 pub use refusal::{Code, Refusal};
 pub use state::State;
 

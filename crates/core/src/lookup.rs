@@ -2,7 +2,7 @@
 
 use crate::ids::*;
 use crate::model::*;
-use crate::record::{Filter, Kind, Record, Stored};
+use crate::record::{Filter, Record, RecordKind, Stored};
 
 /// History could not be read (disk error, connection lost). The command is refused, nothing changes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,9 +36,9 @@ pub trait Lookup {
     /// The room version as it was at a position of the channel.
     fn version_at(&self, channel: ChannelId, seq: u64) -> Found<u64>;
 
-    fn record(&self, kind: Kind, id: u128) -> Found<Option<Record>>;
+    fn record(&self, kind: RecordKind, id: u128) -> Found<Option<Record>>;
 
-    fn records(&self, kind: Kind, filter: &Filter) -> Found<Vec<Record>>;
+    fn records(&self, kind: RecordKind, filter: &Filter) -> Found<Vec<Record>>;
 
     /// How many bytes the files hold that match, whatever the filter's limit.
     fn stored_bytes(&self, filter: &Filter) -> Found<u64> {

@@ -12,25 +12,25 @@ use crate::ids::*;
 use crate::model::*;
 use crate::pools::{Fence, Lease, PoolLink};
 use crate::route::Route;
-use crate::run::{Run, RunAction, Session};
+use crate::run::{Run, RunAction, ThreadSession};
 
 macro_rules! records {
     ($($name:ident($body:ty, $id:ty) $number:literal;)*) => {
         /// The kind of a record; the number is what stores write, so it never changes its meaning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum Kind { $($name = $number),* }
+        pub enum RecordKind { $($name = $number),* }
 
-        impl Kind {
-            pub const ALL: &'static [Kind] = &[$(Kind::$name),*];
+        impl RecordKind {
+            pub const ALL: &'static [RecordKind] = &[$(RecordKind::$name),*];
         }
 
         #[derive(Clone, Debug, PartialEq)]
         pub enum Record { $($name($body)),* }
 
         impl Record {
-            pub fn kind(&self) -> Kind {
-                match self { $(Self::$name(_) => Kind::$name),* }
+            pub fn kind(&self) -> RecordKind {
+                match self { $(Self::$name(_) => RecordKind::$name),* }
             }
 
             pub fn id(&self) -> u128 {
@@ -42,8 +42,8 @@ macro_rules! records {
                 match self { $(Self::$name(body) => to_json(body)),* }
             }
 
-            pub fn decode(kind: Kind, body: &str) -> Result<Self, serde_json::Error> {
-                Ok(match kind { $(Kind::$name => Self::$name(serde_json::from_str(body)?)),* })
+            pub fn decode(kind: RecordKind, body: &str) -> Result<Self, serde_json::Error> {
+                Ok(match kind { $(RecordKind::$name => Self::$name(serde_json::from_str(body)?)),* })
             }
         }
 
@@ -53,7 +53,7 @@ macro_rules! records {
             }
 
             impl Stored for $body {
-                const KIND: Kind = Kind::$name;
+                const KIND: RecordKind = RecordKind::$name;
                 type Id = $id;
                 fn from_record(record: Record) -> Option<Self> {
                     match record { Record::$name(body) => Some(body), _ => None }
@@ -91,7 +91,7 @@ records! {
     Invite(Invite, InviteId) 71;
     Run(Run, RunId) 60;
     RunAction(RunAction, RunActionId) 61;
-    Session(Session, SessionId) 62;
+    Session(ThreadSession, SessionId) 62;
     Hosted(Hosted, HostedId) 70;
     TelegramLink(TelegramLink, TelegramLinkId) 72;
     Machine(Machine, MachineId) 73;
@@ -99,7 +99,7 @@ records! {
 
 /// A type that is kept as a record.
 pub trait Stored: Sized {
-    const KIND: Kind;
+    const KIND: RecordKind;
     type Id: Copy;
     fn from_record(record: Record) -> Option<Self>;
     fn number(id: Self::Id) -> u128;
@@ -119,7 +119,7 @@ pub struct Keys {
     pub state: &'static str,
 }
 
-impl Kind {
+impl RecordKind {
     /// The kinds that a hub keeps in memory from its start; all others are read when they are needed.
     pub fn is_directory(self) -> bool {
         matches!(self, Self::Workspace | Self::Member | Self::Channel | Self::Membership | Self::Webhook | Self::Token)
@@ -356,6 +356,19 @@ pub struct Change {
     pub actor: MemberId,
     pub at: Millis,
     pub what: ChangeKind,
+}
+
+impl Change {
+    pub fn new(
+        channel: ChannelId,
+        seq: u64,
+        message: MessageId,
+        actor: MemberId,
+        at: Millis,
+        what: ChangeKind,
+    ) -> Self {
+        Self { channel, seq, message, actor, at, what }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

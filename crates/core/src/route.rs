@@ -73,7 +73,7 @@ pub struct Attempt {
     pub at: Millis,
     /// Without an answer by then, it counts as refused.
     pub due: Millis,
-    pub answers: Vec<Answer>,
+    pub answers: Vec<RouteAnswer>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ pub enum AttemptStatus {
 
 /// What a client said to a sentence, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub struct RouteAnswer {
     pub at: Millis,
     #[serde(flatten)]
     pub said: Said,

@@ -182,7 +182,7 @@ impl RunActionId {
 
 /// What an agent continues a thread with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Session {
+pub struct ThreadSession {
     pub id: SessionId,
     pub agent: MemberId,
     pub channel: ChannelId,
@@ -200,7 +200,7 @@ pub struct Session {
 }
 
 /// Whose thread it is: the agent that worked in it last.
-pub fn worker_of(sessions: &[Session]) -> Option<MemberId> {
+pub fn worker_of(sessions: &[ThreadSession]) -> Option<MemberId> {
     sessions.iter().max_by_key(|session| (session.updated_at, session.id)).map(|session| session.agent)
 }
 

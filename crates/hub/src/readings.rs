@@ -8,7 +8,7 @@ use folkmoot_core::ids::{ChannelId, IdSource};
 use folkmoot_core::lookup::{Found, LookupExt};
 use folkmoot_core::model::{Message, Notification};
 use folkmoot_core::record::{Filter, NEW, SEEN};
-use folkmoot_core::{Actor, Kind, Millis, Refusal, State, access};
+use folkmoot_core::{Actor, RecordKind, Millis, Refusal, State, access};
 use folkmoot_doors::look::{History, Look, Seen, Sight};
 use folkmoot_doors::{Poll, Replayed, Ticket, View};
 use folkmoot_store::{Page, Reader, Replay};
@@ -86,7 +86,7 @@ fn with_messages(reader: &dyn Reader, filter: &Filter) -> Found<Vec<(Notificatio
 pub async fn count_notifications(hub: &Hub, filter: Filter) -> Result<u64, Refusal> {
     let (count, newest) = hub
         .read(move |reader| {
-            let count = reader.count(Kind::Notification, &filter)?;
+            let count = reader.count(RecordKind::Notification, &filter)?;
             Ok((count, reader.list::<Notification>(&filter.limit(MAX_COUNTED))?))
         })
         .await?;

@@ -10,7 +10,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::lookup::{Found, Lookup};
 use folkmoot_core::model::{Head, Message};
 use folkmoot_core::record::{Change, Filter};
-use folkmoot_core::{Event, Kind, Record};
+use folkmoot_core::{Event, Record, RecordKind};
 
 #[cfg(test)]
 mod contract;
@@ -105,7 +105,7 @@ pub trait Reader: Lookup + Send {
     fn search(&self, words: &str, channels: &[ChannelId], limit: usize) -> Found<Vec<Message>>;
 
     /// How many records a list would have without its limit.
-    fn count(&self, kind: Kind, filter: &Filter) -> Found<u64>;
+    fn count(&self, kind: RecordKind, filter: &Filter) -> Found<u64>;
 
     /// How many messages are stored and not deleted.
     fn message_count(&self) -> Found<u64>;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, attention, machines, sending, windows};
-use crate::command::{DaemonAgent, Reply};
-use crate::event::{Event, WakeReason};
+use super::{Context, Decision, Outcome, machines, wakes};
+use crate::command::Reply;
+use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
-use crate::state::{Daemon, State};
+use crate::state::State;
 use crate::{Actor, access};
 
 pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
@@ -34,6 +34,17 @@ pub fn connect(context: &mut Context<'_>, actor: Actor) -> Outcome {
         events.push(presence(member, Presence::Online));
     }
     Ok(Decision::new(Reply::Connected(member.clone()), events).reply_after(0))
+}
+
+/// A daemon logs in for a program of its machine, which thereby is one of the machine's agents.
+pub fn connect_carried(context: &mut Context<'_>, actor: Actor, carrier: MemberId) -> Outcome {
+    access::speaks_for(context.state, carrier, actor.member)?;
+    let mut decision = connect(context, actor)?;
+    if let Some(machine) = context.state.machine_behind(carrier).filter(|one| !one.agents.contains(&actor.member)) {
+        let agents = machine.agents.iter().copied().chain([actor.member]).collect();
+        decision.events.push(Event::Saved(Machine { agents, ..machine.clone() }.into()));
+    }
+    Ok(decision)
 }
 
 fn is_away(context: &Context<'_>, member: MemberId) -> bool {
@@ -101,7 +112,7 @@ pub fn hello(context: &mut Context<'_>, actor: Actor, role_card: RoleCard, runti
     events.extend(change_of_presence(context, agent, Presence::Online));
     if let Some(connection) = actor.connection {
         let through = context.state.carrier_of(agent.id);
-        sending::send_what_waited(context, agent.id, through.unwrap_or(connection), through, &mut events)?;
+        wakes::on_return(context, agent.id, through.unwrap_or(connection), through, &mut events)?;
     }
     Ok(Decision::new(Reply::Welcome { agent: agent.id }, events).reply_after(0))
 }
@@ -115,7 +126,7 @@ pub fn thinking(context: &mut Context<'_>, actor: Actor, channel: ChannelId) -> 
     access::agent(context.state, actor)?;
     access::room_to_speak(context.state, actor, channel)?;
     let mut events = vec![Event::Typing { channel, member: actor.member, on: true, color: None }];
-    windows::typed(context, actor, channel, true, &mut events);
+    wakes::on_typing(context, actor, channel, true, &mut events);
     Ok(Decision::new(Reply::Done, events))
 }
 
@@ -157,7 +168,7 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
     let carried = agents.iter().map(|agent| agent.agent).collect();
     events.extend(machine.and_then(|machine| machines::carries(context, machine, carried)));
     for agent in &agents {
-        sending::send_what_waited(context, agent.agent, connection, Some(connection), &mut events)?;
+        wakes::on_return(context, agent.agent, connection, Some(connection), &mut events)?;
     }
     Ok(Decision::new(Reply::Daemon { id, agents, refused }, events).reply_after(0))
 }
@@ -168,8 +179,7 @@ pub fn wake_by_hand(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Ou
     if !access::may_carry(by, agent) {
         return Err(refusal::NOT_AUTHORIZED);
     }
-    let mut events = Vec::new();
-    attention::wake(context, agent, WakeReason::Manual, None, &mut events, |_| {});
+    let events = wakes::by_hand(context, agent);
     if events.is_empty() {
         return Err(Refusal::conflict("the agent is offline"));
     }

@@ -1,6 +1,6 @@
 //! Questions to others: approvals that people decide, reviews that a named member decides.
 
-use super::{Context, Decision, Outcome, attention, brake, origin, runs, short_text};
+use super::{Context, Decision, Outcome, held, notify, runs, short_text, wakes};
 use crate::command::{Reply, RequestApproval};
 use crate::event::Event;
 use crate::ids::*;
@@ -17,7 +17,7 @@ const MAX_HASH_CHARS: usize = 128;
 /// A question that nobody decides in this time is denied, and a decision nobody took up in this time no longer counts.
 const LIFE: Millis = 24 * 60 * 60 * 1000;
 /// How many questions expire at a time; the rest follows with the next look at the clock.
-const EXPIRED_AT_ONCE: usize = 100;
+const MAX_EXPIRED_AT_ONCE: usize = 100;
 
 pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval) -> Outcome {
     let agent = access::agent(context.state, actor).map_err(|_| refusal::NOT_AN_AGENT)?;
@@ -27,7 +27,7 @@ pub fn request(context: &mut Context<'_>, actor: Actor, request: RequestApproval
     if let Some(channel) = channel {
         access::room_inside(context.state, actor, channel)?;
     }
-    if request.kind == ApprovalKind::Brake {
+    if request.kind == ApprovalKind::LoopGuard {
         // Only the hub holds texts back; deciding such a question posts one.
         return Err(Refusal::bad_request("kind must be one of action, permission"));
     }
@@ -127,7 +127,7 @@ fn asker(
     let Some(about) = about else { return Ok(None) };
     let mut open = context.state.deliveries().of_agent(agent);
     match open.find(|delivery| delivery.messages.contains(&about)) {
-        Some(delivery) => origin::person_behind(context, delivery),
+        Some(delivery) => wakes::person_behind(context, delivery),
         None => Ok(None),
     }
 }
@@ -160,8 +160,8 @@ pub fn decide(
     let mut events = vec![Event::Saved(approval.clone().into())];
     runs::go_on(context, std::slice::from_ref(&approval), &mut events)?;
     let told_before_reply = events.len();
-    if approval.kind == ApprovalKind::Brake {
-        events.extend(brake::decided(context, &approval)?);
+    if approval.kind == ApprovalKind::LoopGuard {
+        events.extend(held::decided(context, &approval)?);
     }
     Ok(Decision::new(Reply::Approval(approval), events).reply_after(told_before_reply))
 }
@@ -190,7 +190,7 @@ pub fn take_up(context: &mut Context<'_>, actor: Actor, id: ApprovalId) -> Outco
 
 /// Questions that nobody decided in their time are denied, loudly: whoever waits for the answer gets it.
 pub fn let_time_pass(context: &mut Context<'_>, events: &mut Vec<Event>) -> Result<(), Refusal> {
-    let overdue: Vec<_> = context.state.overdue_approvals(context.now).take(EXPIRED_AT_ONCE).collect();
+    let overdue: Vec<_> = context.state.overdue_approvals(context.now).take(MAX_EXPIRED_AT_ONCE).collect();
     let mut expired = Vec::new();
     for id in overdue {
         let Some(approval) = context.history.get::<Approval>(id)? else { continue };
@@ -203,8 +203,8 @@ pub fn let_time_pass(context: &mut Context<'_>, events: &mut Vec<Event>) -> Resu
     }
     events.extend(expired.iter().map(|approval: &Approval| Event::Saved(approval.clone().into())));
     runs::go_on(context, &expired, events)?;
-    for approval in expired.iter().filter(|approval| approval.kind == ApprovalKind::Brake) {
-        events.extend(brake::decided(context, approval)?);
+    for approval in expired.iter().filter(|approval| approval.kind == ApprovalKind::LoopGuard) {
+        events.extend(held::decided(context, approval)?);
     }
     Ok(())
 }
@@ -248,7 +248,7 @@ pub fn request_review(
         channel,
         payload: Some(pointer("review_id", review.id)),
         ack_required: true,
-        ..attention::notification(context, reviewer, "review_request", "Review requested".to_owned(), body)
+        ..notify::plain(context, reviewer, "review_request", "Review requested".to_owned(), body)
     };
     let events = vec![Event::Saved(review.clone().into()), Event::Saved(notification.into())];
     Ok(Decision::new(Reply::Review(review), events).reply_after(1))
@@ -275,7 +275,7 @@ pub fn decide_review(
     let notification = Notification {
         channel: review.channel,
         payload: Some(pointer("review_id", review.id)),
-        ..attention::notification(context, review.requester, "review_result", "Review completed".to_owned(), body)
+        ..notify::plain(context, review.requester, "review_result", "Review completed".to_owned(), body)
     };
     let events = vec![Event::Saved(review.clone().into()), Event::Saved(notification.into())];
     Ok(Decision::new(Reply::Review(review), events).reply_after(1))

@@ -1,6 +1,6 @@
 //! Channels, who is in them, and how far each has read.
 
-use super::{Context, Decision, Outcome, quotas, visible_name, windows};
+use super::{Context, Decision, Outcome, quotas, visible_name, wakes};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
@@ -21,7 +21,7 @@ pub fn subscribe(context: &mut Context<'_>, actor: Actor, channel: ChannelId) ->
 pub fn typing(context: &mut Context<'_>, actor: Actor, channel: ChannelId, on: bool, color: Option<Color>) -> Outcome {
     access::room_to_speak(context.state, actor, channel)?;
     let mut events = vec![Event::Typing { channel, member: actor.member, on, color }];
-    windows::typed(context, actor, channel, on, &mut events);
+    wakes::on_typing(context, actor, channel, on, &mut events);
     Ok(Decision::new(Reply::Done, events))
 }
 

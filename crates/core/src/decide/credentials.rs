@@ -1,6 +1,6 @@
 //! The ways in that a member has, besides the password: sessions, the API key, machines, tokens for agents, Telegram accounts.
 
-use super::{Context, Decision, Outcome, members, telegram};
+use super::{Context, Decision, Outcome, telegram};
 use crate::command::{Reply, SignIn};
 use crate::event::Event;
 use crate::ids::*;
@@ -13,6 +13,8 @@ use crate::{Actor, Millis, access};
 pub const MAX_SESSIONS: usize = 100;
 /// How exactly it is known when a session was last used.
 pub const SEEN_STEP: Millis = 10 * 60 * 1000;
+/// How long a token lets agents register.
+pub const PROVISION_TOKEN_LIFE: Millis = 24 * 60 * 60 * 1000;
 const MAX_DEVICE_CHARS: usize = 120;
 
 /// One way in, as its holder sees it. Sessions have more to show; see [`State::sessions_of`].
@@ -57,7 +59,7 @@ pub fn credentials_of(state: &State, member: &Member) -> Vec<Credential> {
         id: token.id.to_string(),
         kind: CredentialKind::Provision(token.id),
         name: "provision token".to_owned(),
-        created_at: token.expires_at - members::PROVISION_TOKEN_LIFE,
+        created_at: token.expires_at - PROVISION_TOKEN_LIFE,
     });
     let accounts = state.telegram_links_of(member.id).filter_map(|link| {
         let account = link.account.as_ref()?;

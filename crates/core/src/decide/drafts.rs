@@ -12,7 +12,7 @@ use crate::{Actor, Millis, access};
 /// A draft is stale when more than this many messages came since it was written.
 pub const MAX_DRAFT_DELTA: u64 = 5;
 const DRAFT_LIFE: Millis = 10 * 60 * 1000;
-const STALE_MESSAGES: usize = 5;
+const MAX_STALE_MESSAGES: usize = 5;
 
 pub fn create(
     context: &mut Context<'_>,
@@ -53,7 +53,7 @@ fn check(context: &Context<'_>, actor: Actor, draft: &Draft) -> Result<DraftChec
     let room = access::room_inside(context.state, actor, draft.channel)?;
     let current_version = room.head.version;
     let fresh = current_version.saturating_sub(draft.room_version) <= MAX_DRAFT_DELTA;
-    let recent = if fresh { Vec::new() } else { context.history.newest_messages(draft.channel, STALE_MESSAGES)? };
+    let recent = if fresh { Vec::new() } else { context.history.newest_messages(draft.channel, MAX_STALE_MESSAGES)? };
     Ok(DraftCheck {
         draft: draft.id,
         valid: fresh && is_held(draft, context.now),

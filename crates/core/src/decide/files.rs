@@ -1,10 +1,7 @@
-//! What members keep: files, an agent's own items and memory, and the webhooks outside programs post to.
+//! What members keep: files, and an agent's own items and memory.
 
-use serde_json::value::RawValue;
-use subtle::ConstantTimeEq;
-
-use super::{Context, Decision, Outcome, messages, quotas, short_text};
-use crate::command::{PutItem, Reply, Send};
+use super::{Context, Decision, Outcome, quotas, short_text};
+use crate::command::{PutItem, Reply};
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -208,50 +205,4 @@ pub fn remove_memory(context: &mut Context<'_>, actor: Actor, namespace: &str, k
 
 fn find_memory(context: &Context<'_>, agent: MemberId, namespace: &str, key: &str) -> Result<Option<Memory>, Refusal> {
     Ok(context.history.first::<Memory>(&Filter::owner(agent).named(named(namespace, key)).limit(1))?)
-}
-
-pub fn create_webhook(
-    context: &mut Context<'_>,
-    actor: Actor,
-    channel: ChannelId,
-    name: String,
-    secret_hash: KeyHash,
-) -> Outcome {
-    let room = access::room_to_speak(context.state, actor, channel)?;
-    let workspace = room.channel.workspace;
-    let webhook = Webhook {
-        id: WebhookId(context.new_id()),
-        workspace,
-        channel,
-        name: short_text(&name, "name", 80)?,
-        secret_hash,
-        created_by: actor.member,
-        created_at: context.now,
-    };
-    Ok(Decision::saved(Reply::Webhook(webhook.clone()), webhook))
-}
-
-pub fn remove_webhook(context: &mut Context<'_>, actor: Actor, id: WebhookId) -> Outcome {
-    let member = access::member(context.state, actor)?;
-    let visible =
-        |webhook: &&Webhook| access::may_see_within(context.state, member, webhook.workspace, Some(webhook.channel));
-    let webhook = context.state.webhook(id).filter(visible).ok_or(refusal::WEBHOOK_NOT_FOUND)?;
-    if webhook.created_by != member.id && member.role < Role::Admin {
-        return Err(refusal::ADMINS_ONLY);
-    }
-    Ok(Decision::new(Reply::Done, vec![Event::Removed(webhook.clone().into())]))
-}
-
-/// A post appears as a message of the member who made the webhook, marked with where it came from.
-pub fn post(context: &mut Context<'_>, id: WebhookId, secret_hash: KeyHash, content: String) -> Outcome {
-    let webhook = context.state.webhook(id).ok_or(refusal::WEBHOOK_NOT_FOUND)?;
-    if !bool::from(webhook.secret_hash.0.ct_eq(&secret_hash.0)) {
-        return Err(refusal::WEBHOOK_NOT_FOUND);
-    }
-    let mark = serde_json::json!({ "webhook_id": webhook.id, "webhook_name": webhook.name });
-    let metadata = RawValue::from_string(mark.to_string()).ok();
-    let actor = Actor::new(webhook.created_by, Door::Webhook);
-    let send =
-        Send { channel: webhook.channel, content, kind: Some("webhook".to_owned()), metadata, ..Send::default() };
-    messages::send(context, actor, send)
 }

@@ -8,7 +8,6 @@ use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::{self, Refusal};
-use crate::state::State;
 use crate::{Actor, Millis, access};
 
 /// How many guests a hub has at most, connected or not.
@@ -79,13 +78,6 @@ fn leaves(context: &Context<'_>, guest: &Arc<Member>) -> Vec<Event> {
         events.push(Event::Removed(gone.into()));
     }
     events
-}
-
-/// Notes that a guest said something: its name stays on that.
-pub fn spoke(state: &State, member: MemberId) -> Option<Event> {
-    let member = state.member(member)?;
-    let visit = member.visit.filter(|visit| !visit.spoke)?;
-    Some(Event::Saved(Member { visit: Some(Visit { spoke: true, ..visit }), ..(**member).clone() }.into()))
 }
 
 fn first_free_name(context: &Context<'_>, workspace: WorkspaceId, wanted: &str) -> Result<String, Refusal> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, agents, members, visible_name};
+use super::{Context, Decision, Outcome, members, visible_name};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
@@ -55,17 +55,6 @@ pub fn connect(context: &mut Context<'_>, actor: Actor, machine: &Machine) -> Ou
 
 pub fn seen(context: &Context<'_>, machine: &Machine) -> Event {
     Event::Saved(Machine { last_seen_at: Some(context.now), ..machine.clone() }.into())
-}
-
-/// A daemon logs in for a program of its machine, which thereby is one of the machine's agents.
-pub fn connect_carried(context: &mut Context<'_>, actor: Actor, carrier: MemberId) -> Outcome {
-    access::speaks_for(context.state, carrier, actor.member)?;
-    let mut decision = agents::connect(context, actor)?;
-    if let Some(machine) = context.state.machine_behind(carrier).filter(|one| !one.agents.contains(&actor.member)) {
-        let agents = machine.agents.iter().copied().chain([actor.member]).collect();
-        decision.events.push(Event::Saved(Machine { agents, ..machine.clone() }.into()));
-    }
-    Ok(decision)
 }
 
 /// Whom a daemon of the machine carries from now on.

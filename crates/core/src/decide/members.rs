@@ -14,7 +14,6 @@ use crate::{Actor, Millis, access};
 pub const MIN_PASSWORD_CHARS: usize = 8;
 const MAX_PASSWORD_CHARS: usize = 1024;
 const MAX_NAME_CHARS: usize = 64;
-pub(super) const PROVISION_TOKEN_LIFE: Millis = 24 * 60 * 60 * 1000;
 
 /// The rule for passwords; checked before hashing, since a hash no longer shows it.
 pub fn check_password(password: &str) -> Result<(), Refusal> {
@@ -294,7 +293,7 @@ pub fn issue_provision_token(
         workspace,
         made_by,
         purpose: TokenPurpose::Provision(hash),
-        expires_at: context.now + PROVISION_TOKEN_LIFE,
+        expires_at: context.now + credentials::PROVISION_TOKEN_LIFE,
     };
     Ok(Decision::saved(Reply::Token(token.clone()), token))
 }

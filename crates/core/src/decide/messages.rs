@@ -5,10 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::origin::{self, Origin};
-use super::{Context, Decision, Outcome, attention, brake, deliveries, files, guests, quotas, short_text, windows};
+use super::wakes::{self, Origin};
+use super::{Context, Decision, Outcome, files, quotas, short_text};
 use crate::command::{Reply, Send, Stage};
-use crate::delivery::{Delivery, DeliveryState};
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -16,7 +15,7 @@ use crate::model::*;
 use crate::record::{Change, ChangeKind, Filter, Record};
 use crate::refusal::{self, Refusal};
 use crate::repeat;
-use crate::state::Room;
+use crate::state::{Room, State};
 use crate::{Actor, access};
 
 pub const MAX_CONTENT_CHARS: usize = 10_000;
@@ -26,7 +25,7 @@ const MAX_NESTING: usize = 100;
 
 pub fn send(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     let room = access::room_to_speak(context.state, actor, send.channel)?;
-    post(context, actor, room, send, Voice::Braked)
+    post(context, actor, room, send, Voice::Guarded)
 }
 
 /// How far a message reaches.
@@ -34,7 +33,7 @@ pub(super) enum Voice {
     /// It mentions nobody, wakes nobody and answers nothing.
     Silent,
     /// It mentions and wakes, and is held where agents have gone on for too long.
-    Braked,
+    Guarded,
     /// People have let it pass; where it comes from was found out when it was held.
     Released(Origin),
 }
@@ -53,8 +52,8 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     let attached = files::attached(context, actor, send.file)?;
     let linked = files::linked(context, actor, &send.content)?;
     let mut origin = match send.is_more {
-        true => origin::of_more(context, actor, room, root.as_deref()),
-        false => origin::of_message(context, actor, room, send.delivery, root.as_deref())?,
+        true => Origin::of_more(context, actor, room, root.as_deref()),
+        false => Origin::of_message(context, actor, room, send.delivery, root.as_deref())?,
     };
     if let Voice::Released(before) = &voice {
         (origin.root, origin.depth) = (before.root, before.depth);
@@ -84,27 +83,30 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
         root: origin.root,
         depth: origin.depth,
     });
-    if matches!(voice, Voice::Braked)
-        && let Some(limit) = brake::limit_of(context, room, &message, root.as_deref())?
+    if matches!(voice, Voice::Guarded)
+        && let Some(mut held) =
+            wakes::hold_back(context, room, &message, root.as_deref(), origin.answers.as_deref(), None)?
     {
-        let mut held = brake::hold(context, room, &message, limit, origin.answers.as_deref(), None)?;
         held.events.extend(live.map(|stream| Event::StreamEnded { stream, said: false }));
         return Ok(held);
     }
     let mut events: Vec<_> = live.map(|stream| Event::StreamEnded { stream, said: true }).into_iter().collect();
     events.push(Event::MessageSent(Arc::clone(&message)));
     let told_before_reply = events.len();
-    events.extend(guests::spoke(context.state, actor.member));
+    events.extend(guest_spoke(context.state, actor.member));
     events.extend(files::posted(attached, linked, &message));
     if !matches!(voice, Voice::Silent) {
-        events.extend(origin.answers.map(|delivery| answered(context, &delivery, message.id)));
-        attention::draw(context, room, &message, root.as_deref(), &mut events)?;
+        let answers = origin.answers.as_deref();
+        wakes::on_message(context, room, &message, root.as_deref(), answers, &mut events)?;
     }
     Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(told_before_reply))
 }
 
-fn answered(context: &Context<'_>, delivery: &Delivery, reply: MessageId) -> Event {
-    deliveries::told(deliveries::end(context, delivery, DeliveryState::Answered, None, Some(reply)))
+/// Notes that a guest said something: its name stays on that.
+fn guest_spoke(state: &State, member: MemberId) -> Option<Event> {
+    let member = state.member(member)?;
+    let visit = member.visit.filter(|visit| !visit.spoke)?;
+    Some(Event::Saved(Member { visit: Some(Visit { spoke: true, ..visit }), ..(**member).clone() }.into()))
 }
 
 pub(super) fn check_content(content: &str, has_file: bool) -> Result<(), Refusal> {
@@ -195,7 +197,7 @@ pub fn edit(context: &mut Context<'_>, actor: Actor, id: MessageId, content: Str
     if !context.state.deliveries().is_empty() {
         let room = access::room_to_speak(context.state, actor, message.channel)?;
         let root = thread_root(context, message.channel, message.thread)?;
-        windows::edited(context, room, &message, root.as_deref(), &mut events)?;
+        wakes::on_edit(context, room, &message, root.as_deref(), &mut events)?;
     }
     Ok(Decision::new(Reply::Message(message), events).reply_after(1))
 }
@@ -207,7 +209,7 @@ pub(super) fn finish(context: &mut Context<'_>, actor: Actor, room: &Room, id: M
     let Reply::Message(message) = &decision.reply else { return Ok(decision) };
     let message = Arc::clone(message);
     let root = thread_root(context, message.channel, message.thread)?;
-    attention::draw(context, room, &message, root.as_deref(), &mut decision.events)?;
+    wakes::on_message(context, room, &message, root.as_deref(), None, &mut decision.events)?;
     Ok(decision)
 }
 
@@ -245,7 +247,7 @@ pub fn delete(context: &mut Context<'_>, actor: Actor, id: MessageId) -> Outcome
     events.extend(files);
     events.extend(edits.into_iter().map(|edit| Event::Removed(Record::Edit(edit))));
     if let Some(room) = context.state.channel(message.channel) {
-        windows::deleted(context, room, &message, &mut events)?;
+        wakes::on_delete(context, room, &message, &mut events)?;
     }
     Ok(Decision::new(Reply::Deleted(message), events))
 }

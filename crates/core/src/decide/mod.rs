@@ -5,35 +5,33 @@
 
 mod agents;
 mod approvals;
-mod attention;
-pub mod brake;
 mod calls;
 mod channels;
 mod credentials;
-pub mod deliveries;
 mod drafts;
 mod files;
 mod guests;
+mod held;
 mod hosting;
 mod inbox;
 mod invites;
 mod machines;
 mod members;
 mod messages;
-mod origin;
+mod notify;
 mod pools;
 mod quotas;
 mod routes;
 mod runs;
-mod sending;
 mod streams;
 mod tasks;
 mod telegram;
 #[cfg(test)]
 mod tests;
-mod windows;
+mod threads;
+mod wakes;
+mod webhooks;
 
-pub use attention::whom_it_wakes;
 pub use credentials::{Credential, CredentialKind, credentials_of, is_unseen};
 pub use drafts::MAX_DRAFT_DELTA;
 pub use files::DRIVE;
@@ -43,6 +41,7 @@ pub use messages::MAX_CONTENT_CHARS;
 pub use runs::MAX_DIFF_BYTES;
 pub use streams::{GIVEN_UP_AFTER_MS, is_given_up};
 pub use telegram::TELEGRAM_CODE_LIFE;
+pub use wakes::whom_it_wakes;
 
 use crate::command::{Command, Reply, Stage};
 use crate::event::Event;
@@ -103,9 +102,9 @@ impl Decision {
 pub fn decide(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
     let actor = actor.resolve(context.state)?;
     let decision = decide_alone(context, actor, command)?;
-    let decision = deliveries::end_with_their_place(context, decision);
+    let decision = wakes::end_with_their_place(context, decision);
     let decision = streams::end_with_their_place(context.state, decision);
-    Ok(runs::end_with_their_place(context.state, context.now, decision))
+    Ok(runs::end_with_their_place(context, decision))
 }
 
 fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Outcome {
@@ -146,7 +145,7 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::AnswerAsGuest(answer) => guests::answer(context, actor, answer),
 
         Command::Connect => agents::connect(context, actor),
-        Command::ConnectCarried { carrier } => machines::connect_carried(context, actor, carrier),
+        Command::ConnectCarried { carrier } => agents::connect_carried(context, actor, carrier),
         Command::Disconnect => agents::disconnect(context, actor),
         Command::SetPresence(presence) => agents::set_presence(context, actor, presence),
         Command::Hello { role_card, runtime } => agents::hello(context, actor, role_card, runtime),
@@ -208,10 +207,10 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
             approvals::decide(context, actor, approval, approved, scope, note)
         }
         Command::UseApproval { approval } => approvals::take_up(context, actor, approval),
-        Command::PassDelivery { delivery, why } => deliveries::pass(context, actor, delivery, why),
-        Command::FailDelivery { delivery, why } => deliveries::fail(context, actor, delivery, &why),
-        Command::JoinDelivery { delivery, run } => deliveries::join(context, actor, delivery, run),
-        Command::CancelDelivery { delivery } => deliveries::cancel(context, actor, delivery),
+        Command::PassDelivery { delivery, why } => wakes::pass(context, actor, delivery, why),
+        Command::FailDelivery { delivery, why } => wakes::fail(context, actor, delivery, &why),
+        Command::JoinDelivery { delivery, run } => runs::join(context, actor, delivery, run),
+        Command::CancelDelivery { delivery } => wakes::cancel(context, actor, delivery),
         Command::LetTimePass => let_time_pass(context, actor),
         Command::OfferCall { callee, kind, sdp } => calls::offer(context, actor, callee, kind, sdp),
         Command::AnswerCall { call, sdp } => calls::answer(context, actor, call, sdp),
@@ -221,10 +220,12 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::AddFile(file) => files::add(context, actor, file),
         Command::RemoveFile { file } => files::remove(context, actor, file),
         Command::CreateWebhook { channel, name, secret_hash } => {
-            files::create_webhook(context, actor, channel, name, secret_hash)
+            webhooks::create(context, actor, channel, name, secret_hash)
         }
-        Command::RemoveWebhook { webhook } => files::remove_webhook(context, actor, webhook),
-        Command::PostToWebhook { webhook, secret_hash, content } => files::post(context, webhook, secret_hash, content),
+        Command::RemoveWebhook { webhook } => webhooks::remove(context, actor, webhook),
+        Command::PostToWebhook { webhook, secret_hash, content } => {
+            webhooks::post(context, webhook, secret_hash, content)
+        }
 
         Command::TakeLease { place, agent } => pools::take(context, actor, place, agent),
         Command::ClaimLease { place, agent } => pools::claim(context, actor, place, agent),
@@ -238,7 +239,7 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::HostAgent(host) => hosting::host(context, actor, host),
         Command::DismissHosted { agent } => hosting::dismiss(context, actor, agent),
         Command::Say(say) => routes::say(context, actor, say),
-        Command::Hand { route, choice, patience } => routes::hand(context, actor, route, choice, patience),
+        Command::Hand { route, choice, timeout } => routes::hand(context, actor, route, choice, timeout),
         Command::HandAgain { route, client } => routes::hand_again(context, actor, route, client),
         Command::AnswerRoute { route, said } => routes::answer(context, actor, route, said),
         Command::EndAttempt { route, client, end } => routes::end_attempt(context, actor, route, client, end),
@@ -249,7 +250,7 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
 fn let_time_pass(context: &mut Context<'_>, actor: Actor) -> Outcome {
     access::hub(actor)?;
     let mut events = Vec::new();
-    sending::let_time_pass(context, &mut events)?;
+    wakes::on_time(context, &mut events)?;
     approvals::let_time_pass(context, &mut events)?;
     calls::let_time_pass(context, &mut events)?;
     Ok(Decision::new(Reply::Count(events.len() as u64), events))

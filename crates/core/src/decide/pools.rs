@@ -2,7 +2,7 @@
 //!
 //! Two rules hold whatever happens: a place has one holder, and an agent holds one place.
 
-use super::{Context, Decision, Outcome, attention, short_text};
+use super::{Context, Decision, Outcome, notify, short_text};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
@@ -94,7 +94,7 @@ fn told_of_loss(context: &mut Context<'_>, lease: &Lease, successor: Option<&str
         None => format!("The {} session has ended", kind.as_str()),
     };
     let body = format!("The agent {} of {guild}, {voice_channel} is gone.", lease.agent);
-    Some(Event::Saved(attention::notification(context, owner, "pool_session", title, body).into()))
+    Some(Event::Saved(notify::plain(context, owner, "pool_session", title, body).into()))
 }
 
 fn checked(place: Place) -> Result<Place, Refusal> {

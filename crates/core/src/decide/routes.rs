@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::messages::MAX_CONTENT_CHARS;
-use super::{Context, Decision, Outcome, attention, brake};
+use super::{Context, Decision, Outcome, notify, wakes};
 use crate::command::{AttemptEnd, Reply, Say};
 use crate::event::Event;
 use crate::ids::*;
@@ -25,7 +25,7 @@ pub fn say(context: &mut Context<'_>, actor: Actor, say: Say) -> Outcome {
     check_sentence(&say.text)?;
     check_source(context, &speaker, say.source)?;
     let mut counted = Vec::new();
-    brake::hand_on(context, &speaker, &mut counted)?;
+    wakes::on_sentence(context, &speaker, &mut counted)?;
     let route = Route {
         id: RouteId(context.new_id()),
         workspace: speaker.workspace,
@@ -40,18 +40,18 @@ pub fn say(context: &mut Context<'_>, actor: Actor, say: Say) -> Outcome {
         created_at: context.now,
         updated_at: context.now,
     };
-    let mut decision = Step::new(route).choose(context, say.choice, say.patience)?;
+    let mut decision = Step::new(route).choose(context, say.choice, say.timeout)?;
     decision.events.extend(counted);
     Ok(decision)
 }
 
-pub fn hand(context: &mut Context<'_>, actor: Actor, id: RouteId, choice: Choice, patience: Millis) -> Outcome {
+pub fn hand(context: &mut Context<'_>, actor: Actor, id: RouteId, choice: Choice, timeout: Millis) -> Outcome {
     access::hub(actor)?;
     let route = context.history.get::<Route>(id)?.ok_or(refusal::ROUTE_NOT_FOUND)?;
     if route.state != RouteState::Choosing {
         return Err(refusal::ROUTE_OVER);
     }
-    Step::new(route).choose(context, choice, patience)
+    Step::new(route).choose(context, choice, timeout)
 }
 
 pub fn answer(context: &mut Context<'_>, actor: Actor, id: RouteId, said: Said) -> Outcome {
@@ -147,7 +147,7 @@ impl Step {
         Self { route, events: Vec::new(), given: Vec::new(), refused: None }
     }
 
-    fn choose(mut self, context: &mut Context<'_>, choice: Choice, patience: Millis) -> Outcome {
+    fn choose(mut self, context: &mut Context<'_>, choice: Choice, timeout: Millis) -> Outcome {
         let candidates = self.candidates(context);
         if candidates.is_empty() && self.route.attempts.is_empty() {
             return self.no_clients(context);
@@ -157,9 +157,9 @@ impl Step {
             Choice::Direct { client, text } => {
                 self.route.direct = true;
                 self.route.text = text;
-                self.give(context, &candidates, vec![Chosen { client, reason: None }], patience)?;
+                self.give(context, &candidates, vec![Chosen { client, reason: None }], timeout)?;
             }
-            Choice::These(chosen) => self.give(context, &candidates, chosen, patience)?,
+            Choice::These(chosen) => self.give(context, &candidates, chosen, timeout)?,
             Choice::Unsure(likely) => return self.ask(context, &likely),
         }
         Ok(self.finish(context))
@@ -183,7 +183,7 @@ impl Step {
         context: &mut Context<'_>,
         candidates: &[Arc<Member>],
         chosen: Vec<Chosen>,
-        patience: Millis,
+        timeout: Millis,
     ) -> Result<(), Refusal> {
         let is_again = !self.route.attempts.is_empty();
         let room = if is_again { self.attempts_left(candidates.len()) } else { usize::MAX };
@@ -205,7 +205,7 @@ impl Step {
                 status: AttemptStatus::Delivered,
                 refusal: None,
                 at: context.now,
-                due: context.now + patience,
+                due: context.now + timeout,
                 answers: Vec::new(),
             });
         }
@@ -220,7 +220,7 @@ impl Step {
         let now = context.now;
         let Some(attempt) = self.route.attempts.iter_mut().find(|attempt| attempt.client == client) else { return };
         if attempt.answers.len() < MAX_ANSWERS {
-            attempt.answers.push(Answer { at: now, said: said.clone() });
+            attempt.answers.push(RouteAnswer { at: now, said: said.clone() });
         }
         let name = attempt.name.clone();
         if let Said::Notification { title, body, priority } = said
@@ -306,7 +306,7 @@ impl Step {
             priority: priority.as_str().to_owned(),
             payload: Some(format!("{{\"message_id\":\"{}\"}}", self.route.id)),
             message: self.route.source,
-            ..attention::notification(context, self.route.speaker, kind, title, body)
+            ..notify::plain(context, self.route.speaker, kind, title, body)
         };
         self.events.push(Event::Saved(notification.into()));
     }

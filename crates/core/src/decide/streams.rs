@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::messages::{self, check_content};
-use super::{Context, Decision, Outcome, windows};
+use super::{Context, Decision, Outcome, wakes};
 use crate::command::{Reply, Send, Stage};
 use crate::event::Event;
 use crate::ids::*;
@@ -29,7 +29,7 @@ pub fn grow(context: &mut Context<'_>, actor: Actor, send: Send) -> Outcome {
     access::room_to_speak(context.state, actor, send.channel)?;
     check_content(&send.content, false)?;
     let before = context.state.stream(actor.member, send.channel).cloned();
-    let taken = windows::taken(context, actor.member, send.channel).filter(|_| before.is_none());
+    let taken = wakes::on_writing(context, actor.member, send.channel).filter(|_| before.is_none());
     let stream = match before {
         Some(stream) => Stream {
             content: send.content,

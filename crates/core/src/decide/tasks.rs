@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, attention, deliveries, messages, short_text};
+use super::{Context, Decision, Outcome, messages, notify, short_text, wakes};
 use crate::command::{CreateTask, Reply, UpdateTask};
 use crate::event::Event;
 use crate::ids::*;
@@ -81,7 +81,7 @@ pub fn claim(context: &mut Context<'_>, actor: Actor, id: TaskId) -> Outcome {
     let status = if old.status == TaskStatus::Todo { TaskStatus::InProgress } else { old.status };
     let task = Task { assigned_to: Some(actor.member), status, updated_at: context.now, ..old };
     let mut decision = Decision::saved(Reply::Task(task.clone()), task.clone());
-    deliveries::task_moved(context, actor, &task, None, &mut decision.events);
+    wakes::on_task_moved(context, actor, &task, None, &mut decision.events);
     Ok(decision)
 }
 
@@ -92,7 +92,7 @@ pub fn delete(context: &mut Context<'_>, actor: Actor, id: TaskId) -> Outcome {
         return Err(refusal::ADMINS_ONLY);
     }
     let mut events = vec![Event::Removed(task.clone().into())];
-    deliveries::task_moved(context, actor, &task, task.assigned_to, &mut events);
+    wakes::on_task_moved(context, actor, &task, task.assigned_to, &mut events);
     Ok(Decision::new(Reply::Done, events))
 }
 
@@ -116,7 +116,7 @@ fn save(context: &mut Context<'_>, actor: Actor, task: Task, assigned_before: Op
         }
     }
     let had_it = assigned_before.filter(|before| task.assigned_to != Some(*before));
-    deliveries::task_moved(context, actor, &task, had_it, &mut events);
+    wakes::on_task_moved(context, actor, &task, had_it, &mut events);
     Ok(Decision::new(Reply::Task(task), events).reply_after(1))
 }
 
@@ -132,12 +132,12 @@ fn assign(
         channel: task.channel,
         message: task.message,
         payload: Some(format!("{{\"task_id\":\"{}\"}}", task.id)),
-        ..attention::notification(context, assignee.id, "task_assigned", title, task.title.clone())
+        ..notify::plain(context, assignee.id, "task_assigned", title, task.title.clone())
     };
     events.push(Event::Saved(notification.into()));
     events.push(Event::TaskAssigned { task: task.clone(), to: assignee.id });
     if assignee.is_agent() && assignee.guest.is_none() {
-        return deliveries::hand_task(context, actor, assignee.id, task, events);
+        return wakes::on_task_assigned(context, actor, assignee.id, task, events);
     }
     Ok(())
 }

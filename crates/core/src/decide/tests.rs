@@ -2,14 +2,11 @@
 
 mod agents;
 mod approvals;
-mod attention;
-mod brake;
 mod calls;
 mod catalogue;
 mod channels;
 mod credentials;
 mod daemons;
-mod deliveries;
 mod direct;
 mod drafts;
 mod files;
@@ -30,10 +27,34 @@ mod streams;
 mod tasks;
 mod telegram;
 mod threads;
-mod wakes;
 mod webhooks;
 
 #[path = "../../tests/support/mod.rs"]
-mod support;
+pub(super) mod support;
 
 use crate as domain;
+use crate::ids::*;
+use support::World;
+
+/// An agent in a channel with its owner.
+pub(super) struct Room {
+    pub world: World,
+    pub alice: MemberId,
+    pub codebot: MemberId,
+    pub general: ChannelId,
+}
+
+pub(super) fn room() -> Room {
+    let mut world = World::new();
+    let alice = world.alice;
+    let codebot = world.agent("codebot");
+    let general = world.channel("general", &[alice, codebot]);
+    Room { world, alice, codebot, general }
+}
+
+/// The same, where the agent is connected.
+pub(super) fn connected_room() -> Room {
+    let mut room = room();
+    room.world.connect(room.codebot);
+    room
+}

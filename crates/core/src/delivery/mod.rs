@@ -1,21 +1,20 @@
 //! What was asked of an agent and what came of it: one delivery per wake, and the root a chain of messages came from.
 //!
-//! A delivery begins when a message wants an agent. It collects what its sender adds within a quiet window, is sent as one
-//! wake, and ends with the answer, or with a word on why there is none. What is open is kept in memory ([`Table`]),
+//! A delivery begins when a message wants an agent. It collects what its sender adds before the next pause, is sent as one
+//! wake, and ends with the answer, or with a word on why there is none. What is open is kept in memory ([`OpenDeliveries`]),
 //! because something happens to it in time; what is over is only stored.
 
+mod open;
 mod rules;
-mod table;
 mod talk;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::event::WakeReason;
 use crate::ids::*;
 
+pub use open::OpenDeliveries;
 pub use rules::WakeRules;
-pub use table::Table;
 pub use talk::{Heard, Talk};
 
 /// One agent's part in what somebody said.
@@ -42,7 +41,7 @@ pub struct Delivery {
     pub reply: Option<MessageId>,
     pub created_at: Millis,
     pub updated_at: Millis,
-    /// When the quiet window ends; what matters only while it collects.
+    /// When its sender has paused for long enough; what matters only while it collects.
     pub due_at: Millis,
     pub expires_at: Millis,
 }
@@ -52,7 +51,7 @@ impl Delivery {
         self.state.is_open()
     }
 
-    /// Its quiet window has not ended: the sender may add to it, the agent does not know of it.
+    /// Its sender has not paused yet and may add to it, the agent does not know of it.
     pub fn is_collecting(&self) -> bool {
         self.state == DeliveryState::Queued && self.why.as_deref() == Some(COLLECTING)
     }
@@ -60,6 +59,29 @@ impl Delivery {
     /// When something happens to it by itself.
     pub fn deadline(&self) -> Millis {
         if self.is_collecting() { self.due_at.min(self.expires_at) } else { self.expires_at }
+    }
+}
+
+/// What an agent is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WakeReason {
+    Mention,
+    Dm,
+    ThreadReply,
+    TaskAssigned,
+    Manual,
+}
+
+impl WakeReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mention => "mention",
+            Self::Dm => "dm",
+            Self::ThreadReply => "thread_reply",
+            Self::TaskAssigned => "task_assigned",
+            Self::Manual => "manual",
+        }
     }
 }
 
@@ -83,7 +105,7 @@ pub enum DeliveryState {
     Failed,
     Expired,
     Cancelled,
-    /// The brake held it.
+    /// The loop guard held it.
     Suppressed,
 }
 

@@ -7,9 +7,9 @@ use crate::ids::*;
 use crate::model::Message;
 
 /// More voices than this are a crowd, not a loop: many agents that report into one channel must not stop each other.
-const VOICES: usize = 3;
+const MAX_VOICES: usize = 3;
 /// Threads of a channel whose rows are remembered.
-const ROWS: usize = 16;
+const MAX_ROWS: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Talk {
@@ -48,7 +48,7 @@ impl Talk {
     pub fn turns_with(&self, thread: Option<MessageId>, agent: MemberId) -> u32 {
         match self.rows.iter().find(|row| row.thread == thread) {
             Some(row) if row.last == agent => row.turns,
-            Some(row) if row.voices.contains(&agent) || row.voices.len() < VOICES => row.turns + 1,
+            Some(row) if row.voices.contains(&agent) || row.voices.len() < MAX_VOICES => row.turns + 1,
             _ => 1,
         }
     }
@@ -85,7 +85,7 @@ impl Talk {
         row.last = agent;
         row.turns = turns;
         self.rows.push(row);
-        if self.rows.len() > ROWS {
+        if self.rows.len() > MAX_ROWS {
             self.rows.remove(0);
         }
     }

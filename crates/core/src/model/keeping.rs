@@ -131,6 +131,21 @@ impl Machine {
     }
 }
 
+/// A local process that carries agents over its own connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Daemon {
+    pub id: String,
+    pub member: MemberId,
+    pub started_at: Millis,
+    pub agents: Vec<DaemonAgent>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DaemonAgent {
+    pub name: String,
+    pub agent: MemberId,
+}
+
 /// A token that is known to the hub by itself: a revoked session, or an invitation for agents to add themselves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Token {

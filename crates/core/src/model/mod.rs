@@ -285,7 +285,7 @@ pub struct Message {
     pub depth: u32,
 }
 
-const EXCERPT_CHARS: usize = 200;
+const MAX_EXCERPT_CHARS: usize = 200;
 
 impl Message {
     /// Whether it was sent with this idempotency key, and says what it said then.
@@ -296,7 +296,7 @@ impl Message {
 
     /// The beginning of its text, as notifications show it.
     pub fn excerpt(&self) -> String {
-        self.content.chars().take(EXCERPT_CHARS).collect()
+        self.content.chars().take(MAX_EXCERPT_CHARS).collect()
     }
 
     /// A text that nobody has sent, to find out what it would do.

@@ -97,7 +97,8 @@ pub enum ApprovalKind {
     /// A permission that an engine asks for in the middle of a run.
     Permission,
     /// Agents went on among themselves for too long: may they continue?
-    Brake,
+    #[serde(rename = "brake")]
+    LoopGuard,
 }
 
 /// How far a yes or no reaches.

@@ -7,13 +7,13 @@
 
 mod breaker;
 mod health;
+mod leases;
 mod roster;
-mod table;
 
 pub use breaker::{Breaker, Verdict};
 pub use health::Health;
+pub use leases::Leases;
 pub use roster::{Candidate, NoAgent, Roster};
-pub use table::Table;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::{Attendance, Daemon, Room, State, fold_name};
+use super::{Attendance, Room, State, fold_name};
 use crate::Event;
 use crate::delivery::Talk;
 use crate::event::Wake;
@@ -177,7 +177,22 @@ impl State {
             Record::Hosted(hosted) => {
                 self.hosted.insert(hosted.id, hosted.clone());
             }
-            other => self.pools.put(other),
+            Record::Lease(lease) => self.pools.put_lease(lease),
+            Record::Fence(fence) => self.pools.put_fence(fence),
+            Record::PoolLink(link) => self.pools.put_link(link),
+            // Read when it is needed.
+            Record::Notification(_)
+            | Record::Draft(_)
+            | Record::Review(_)
+            | Record::Task(_)
+            | Record::File(_)
+            | Record::Pin(_)
+            | Record::Edit(_)
+            | Record::Item(_)
+            | Record::Memory(_)
+            | Record::Route(_)
+            | Record::Cause(_)
+            | Record::Session(_) => {}
         }
     }
 
@@ -219,7 +234,9 @@ impl State {
             Record::Hosted(hosted) => {
                 self.hosted.remove(&hosted.id);
             }
-            other => self.pools.remove(other),
+            Record::Lease(lease) => self.pools.forget(&lease.place),
+            Record::PoolLink(link) => self.pools.remove_link(link.channel),
+            _ => {}
         }
     }
 

@@ -43,13 +43,13 @@ pub struct State {
     machines: BTreeMap<MachineId, Machine>,
     machine_keys: HashMap<KeyHash, MachineId>,
     revoked: HashMap<String, Millis>,
-    pools: pools::Table,
+    pools: pools::Leases,
     hosted: BTreeMap<HostedId, Hosted>,
     /// Open questions by when they expire.
     open_approvals: BTreeSet<(Millis, ApprovalId)>,
     /// Calls that nobody has answered, by when they stop ringing.
     ringing: BTreeSet<(Millis, CallId)>,
-    deliveries: delivery::Table,
+    deliveries: delivery::OpenDeliveries,
     /// Settings, not something that happened.
     wake_rules: WakeRules,
     runs: OpenRuns,
@@ -80,15 +80,6 @@ pub struct Room {
 pub struct Attendance {
     pub connections: Vec<ConnectionId>,
     pub said: Option<Presence>,
-}
-
-/// A local process that carries agents over its own connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Daemon {
-    pub id: String,
-    pub member: MemberId,
-    pub started_at: Millis,
-    pub agents: Vec<crate::command::DaemonAgent>,
 }
 
 /// Agents make agents; nobody follows them for ever.
@@ -289,7 +280,7 @@ impl State {
     }
 
     /// Who holds which pool session, and which channels command a pool.
-    pub fn pools(&self) -> &pools::Table {
+    pub fn pools(&self) -> &pools::Leases {
         &self.pools
     }
 
@@ -378,7 +369,7 @@ impl State {
     }
 
     /// The wakes that are not over.
-    pub fn deliveries(&self) -> &delivery::Table {
+    pub fn deliveries(&self) -> &delivery::OpenDeliveries {
         &self.deliveries
     }
 

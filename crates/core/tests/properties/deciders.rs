@@ -44,14 +44,14 @@ proptest! {
         let deliveries: Vec<Delivery> = records.iter().filter_map(of).collect();
         let deliveries: Vec<&Delivery> = deliveries.iter().collect();
         for approval in approvals(&world) {
-            if let Some(asker) = approval.asker.filter(|_| approval.kind != ApprovalKind::Brake && approval.run.is_none()) {
+            if let Some(asker) = approval.asker.filter(|_| approval.kind != ApprovalKind::LoopGuard && approval.run.is_none()) {
                 prop_assert!(woke(&deliveries, asker, approval.agent, 4), "{asker} woke nobody: {approval:?}");
             }
             for member in world.state.members_of(approval.workspace).filter(|member| may(&world, member, &approval)) {
                 prop_assert!(!member.is_agent() && !world.state.is_made_by_agent(member), "{member:?}");
                 let owner = world.state.member(approval.agent).and_then(|agent| agent.created_by);
                 let known = owner == Some(member.id) || approval.asker == Some(member.id) || member.role >= Role::Admin;
-                prop_assert!(known || approval.kind == ApprovalKind::Brake, "{member:?} decides {approval:?}");
+                prop_assert!(known || approval.kind == ApprovalKind::LoopGuard, "{member:?} decides {approval:?}");
             }
         }
     }

@@ -466,9 +466,9 @@ impl Pool {
                 confidence: None,
                 source: dice.maybe(&self.messages),
                 choice: self.choice(client, dice),
-                patience: 30_000,
+                timeout: 30_000,
             }),
-            77 => Command::Hand { route, choice: self.choice(client, dice), patience: 30_000 },
+            77 => Command::Hand { route, choice: self.choice(client, dice), timeout: 30_000 },
             78 => Command::AnswerRoute { route, said: self.said(dice) },
             79 => Command::HandAgain { route, client },
             _ => {

@@ -6,14 +6,14 @@ use super::domain::event::Write;
 use super::domain::ids::*;
 use super::domain::lookup::{Found, Lookup, Unavailable};
 use super::domain::model::{Head, Message};
-use super::domain::record::{Change, Filter, Kind, Record};
+use super::domain::record::{Change, Filter, Record, RecordKind};
 use super::domain::{Event, State};
 
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     messages: BTreeMap<MessageId, Message>,
     changes: Vec<Change>,
-    records: BTreeMap<(Kind, u128), Record>,
+    records: BTreeMap<(RecordKind, u128), Record>,
     /// As if the disk were gone.
     pub broken: bool,
 }
@@ -151,12 +151,12 @@ impl Lookup for Ledger {
         Ok(self.messages.values().filter(before).map(|message| message.version).max().unwrap_or(0))
     }
 
-    fn record(&self, kind: Kind, id: u128) -> Found<Option<Record>> {
+    fn record(&self, kind: RecordKind, id: u128) -> Found<Option<Record>> {
         self.there()?;
         Ok(self.records.get(&(kind, id)).cloned())
     }
 
-    fn records(&self, kind: Kind, filter: &Filter) -> Found<Vec<Record>> {
+    fn records(&self, kind: RecordKind, filter: &Filter) -> Found<Vec<Record>> {
         self.there()?;
         let of_kind = self.records.iter().filter(|((known, _), _)| *known == kind);
         let before = |id: u128| filter.before.is_none_or(|before| id < before);

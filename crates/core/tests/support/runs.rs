@@ -97,6 +97,21 @@ pub fn new_run(id: RunId, workspace: WorkspaceId, channel: ChannelId, agent: Mem
     }
 }
 
+/// A run ends with an answer and nothing else.
+pub fn complete(run: RunId, end: RunEnd, answer: &str) -> Command {
+    Command::Run(RunCommand::Complete(CompleteRun {
+        run,
+        end,
+        answer: Some(answer.to_owned()),
+        error: None,
+        resume: None,
+        resume_line: None,
+        usage: None,
+        cost_usd: None,
+        model: None,
+    }))
+}
+
 pub fn run_number(command: &RunCommand) -> u16 {
     match command {
         RunCommand::Start(_) => 0,

@@ -2,7 +2,7 @@
 
 use folkmoot_core::Millis;
 use folkmoot_core::ids::RouteId;
-use folkmoot_core::route::{Answer, Attempt, AttemptStatus, InputMethod, Route, RouteState};
+use folkmoot_core::route::{Attempt, AttemptStatus, InputMethod, Route, RouteAnswer, RouteState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -73,7 +73,7 @@ pub struct AttemptObject<'a> {
     pub delivered_at: Millis,
     /// Everything the client said to it: `type` is `ack`, `reject` or `notification`.
     #[schema(value_type = Vec<Object>)]
-    pub responses: &'a [Answer],
+    pub responses: &'a [RouteAnswer],
 }
 
 /// A client that can be handed sentences now.

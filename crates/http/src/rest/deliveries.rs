@@ -6,7 +6,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::lookup::LookupExt;
 use folkmoot_core::model::{Member, Presence};
 use folkmoot_core::record::Filter;
-use folkmoot_core::run::{Session, worker_of};
+use folkmoot_core::run::{ThreadSession, worker_of};
 use folkmoot_core::{Millis, State, access, decide, refusal};
 use folkmoot_doors::lark::objects::DeliveryObject;
 use serde::{Deserialize, Serialize};
@@ -154,7 +154,7 @@ pub async fn preview(caller: Caller, Path(channel): Path<ChannelId>, Body(body):
     let sessions = match &root {
         Some(root) => {
             let filter = Filter::scope(root.id.0);
-            caller.read(move |reader| reader.list::<Session>(&filter)).await?
+            caller.read(move |reader| reader.list::<ThreadSession>(&filter)).await?
         }
         None => Vec::new(),
     };

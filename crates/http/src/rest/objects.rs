@@ -4,7 +4,6 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::state::Daemon;
 use folkmoot_core::{Millis, Refusal, State, refusal};
 use folkmoot_doors::lark::objects::{ChannelObject, DaemonAgentObject, MemberObject, MessageObject};
 use folkmoot_hub::Hub;

@@ -134,7 +134,7 @@ async fn counts_of(caller: &Caller, runs: &[Run]) -> Result<Vec<u32>, ApiError> 
     let count = move |reader: &dyn folkmoot_store::Reader| {
         let one = |(id, is_open, stored): (RunId, bool, u32)| match is_open {
             true => {
-                let counted = reader.count(folkmoot_core::Kind::RunAction, &Filter::scope(id.0))?;
+                let counted = reader.count(folkmoot_core::RecordKind::RunAction, &Filter::scope(id.0))?;
                 Ok(u32::try_from(counted).unwrap_or(u32::MAX))
             }
             false => Ok(stored),

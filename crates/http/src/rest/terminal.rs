@@ -4,7 +4,6 @@ use axum::extract::State as AppState;
 use folkmoot_core::command::{AddMember, Command, Reply, UpdateMember};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::state::Daemon;
 use folkmoot_core::{Actor, Refusal, State, access, refusal};
 use folkmoot_doors::lark::objects::{ChannelObject, WorkspaceObject};
 use folkmoot_hub::Hub;

@@ -362,7 +362,7 @@ impl Executor {
 }
 
 fn is_new_brake(approval: &Approval) -> bool {
-    approval.kind == ApprovalKind::Brake && approval.status == ApprovalStatus::Pending
+    approval.kind == ApprovalKind::LoopGuard && approval.status == ApprovalStatus::Pending
 }
 
 fn commit(transaction: Box<dyn Transaction + '_>, metrics: &Metrics) -> Result<(), StoreError> {

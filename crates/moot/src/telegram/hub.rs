@@ -148,7 +148,7 @@ fn question(state: &State, approval: &Approval) -> Question {
     });
     Question {
         approval: approval.id.to_string(),
-        is_brake: approval.kind == ApprovalKind::Brake,
+        is_brake: approval.kind == ApprovalKind::LoopGuard,
         agent: state.name_of(approval.agent).to_owned(),
         place,
         action: approval.action.clone(),
@@ -161,7 +161,7 @@ fn question(state: &State, approval: &Approval) -> Question {
 
 /// What became of a question, in the words of its card.
 fn outcome(state: &State, approval: &Approval) -> String {
-    let brake = approval.kind == ApprovalKind::Brake;
+    let brake = approval.kind == ApprovalKind::LoopGuard;
     let how = match (approval.status, approval.scope, brake) {
         (ApprovalStatus::Pending, _, _) => return "no longer yours to decide".to_owned(),
         (ApprovalStatus::Approved, ApprovalScope::Once, false) => "allowed once",

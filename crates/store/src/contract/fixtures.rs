@@ -3,16 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use folkmoot_core::delivery::{Cause, Delivery, DeliveryState};
-use folkmoot_core::event::WakeReason;
-use folkmoot_core::hosting::{Hosted, Policy};
+use folkmoot_core::delivery::{Delivery, DeliveryState, WakeReason};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::pools::{Fence, Lease, Place, PoolLink, SessionKind};
 use folkmoot_core::record::{Change, ChangeKind};
 use folkmoot_core::route::*;
 use folkmoot_core::run::*;
-use folkmoot_core::{Event, Millis, Record};
+use folkmoot_core::{Event, Millis};
 use serde_json::value::RawValue;
 
 use crate::{Store, StoreError};
@@ -47,7 +44,7 @@ pub fn sent(message: &Message) -> Event {
 /// Gives out ids, times and positions as a hub would.
 pub struct Hub {
     ids: IdSource,
-    now: Millis,
+    pub now: Millis,
     heads: HashMap<ChannelId, Head>,
 }
 
@@ -96,27 +93,13 @@ impl Hub {
         *head = Head { seq: head.seq + 1, version: head.version + 1 };
         Message {
             id,
-            channel,
             seq: head.seq,
             version: head.version,
-            sender: ALICE,
-            thread: None,
-            content: content.into(),
-            content_type: ContentType::Text,
             kind: "user".into(),
-            file: None,
-            metadata: None,
             door: Door::Lark,
             created_at: self.now,
             updated_at: self.now,
-            edited_at: None,
-            edit_count: 0,
-            reply_count: 0,
-            reactions: Vec::new(),
-            deleted: false,
-            key: None,
-            root: None,
-            depth: 0,
+            ..Message::unsent(channel, ALICE, content.into())
         }
     }
 
@@ -299,7 +282,7 @@ impl Hub {
     }
 
     pub fn route(&mut self) -> Route {
-        let answer = Answer { at: self.now, said: Said::Reject { reason: "not \u{1f} mine".into() } };
+        let answer = RouteAnswer { at: self.now, said: Said::Reject { reason: "not \u{1f} mine".into() } };
         let attempt = Attempt {
             client: BOB,
             name: "notebook".into(),
@@ -385,8 +368,8 @@ impl Hub {
         }
     }
 
-    pub fn session(&mut self) -> Session {
-        Session {
+    pub fn session(&mut self) -> ThreadSession {
+        ThreadSession {
             id: SessionId(self.id()),
             agent: BOB,
             channel: GENERAL,
@@ -397,181 +380,5 @@ impl Hub {
             reset_at: None,
             updated_at: self.now,
         }
-    }
-
-    /// One record of every kind there is.
-    pub fn one_of_each(&mut self) -> Vec<Record> {
-        let id = self.id();
-        let now = self.now;
-        let (workspace, message) = (self.workspace("hall"), MessageId(id));
-        vec![
-            self.member(workspace.id, "codebot").into(),
-            self.channel(workspace.id, ChannelKind::GroupDm).into(),
-            self.membership(GENERAL, BOB).into(),
-            self.notification(BOB, "message", false, true).into(),
-            Draft {
-                id: DraftId(id),
-                agent: BOB,
-                channel: GENERAL,
-                thread: Some(message),
-                content: "Perhaps…".into(),
-                room_version: 9,
-                status: DraftStatus::Held,
-                created_at: now,
-                expires_at: now + 1,
-            }
-            .into(),
-            Review {
-                id: ReviewId(id),
-                workspace: workspace.id,
-                channel: None,
-                requester: ALICE,
-                reviewer: BOB,
-                subject: "Look".into(),
-                content: "At this".into(),
-                status: "pending".into(),
-                comment: None,
-                created_at: now,
-                decided_at: None,
-            }
-            .into(),
-            self.task(Some(GENERAL), Some(BOB), TaskStatus::InProgress).into(),
-            Approval {
-                id: ApprovalId(id),
-                workspace: workspace.id,
-                channel: Some(GENERAL),
-                agent: BOB,
-                action: "deploy".into(),
-                payload: "{\"a\":\"\\u0000\"}".into(),
-                status: ApprovalStatus::Pending,
-                reviewer: None,
-                note: None,
-                created_at: now,
-                reviewed_at: None,
-                kind: ApprovalKind::Permission,
-                hash: Some("c0ffee".into()),
-                run: Some(RunId(id)),
-                asker: Some(ALICE),
-                scope: ApprovalScope::Run,
-                expires_at: now + 1,
-                used_at: None,
-            }
-            .into(),
-            Lease {
-                id: LeaseId(id),
-                place: Place { guild: "g".into(), voice_channel: "v".into(), kind: SessionKind::Music },
-                agent: "agent1".into(),
-                fence: 7,
-                owner: Some(ALICE),
-                taken_at: now,
-            }
-            .into(),
-            Fence { id: FenceId(id), last: 7 }.into(),
-            Invite {
-                id: InviteId(id),
-                workspace: workspace.id,
-                made_by: ALICE,
-                role: Role::Admin,
-                channels: vec![GENERAL],
-                code_hash: KeyHash([5; 32]),
-                created_at: now,
-                expires_at: now + 1,
-            }
-            .into(),
-            TelegramLink {
-                id: TelegramLinkId(id),
-                workspace: workspace.id,
-                member: ALICE,
-                code_hash: KeyHash([6; 32]),
-                created_at: now,
-                expires_at: now + 1,
-                account: Some(TelegramAccount { user: 1001, name: "Ann".into(), linked_at: now }),
-            }
-            .into(),
-            Machine {
-                id: MachineId(id),
-                workspace: workspace.id,
-                owner: ALICE,
-                name: "laptop".into(),
-                key_hash: KeyHash([7; 32]),
-                created_at: now,
-                last_seen_at: Some(now),
-                agents: vec![ALICE],
-            }
-            .into(),
-            PoolLink {
-                id: PoolLinkId(id),
-                channel: GENERAL,
-                guild: "g".into(),
-                voice_channel: "v".into(),
-                linked_by: ALICE,
-                created_at: now,
-            }
-            .into(),
-            Hosted {
-                id: HostedId(id),
-                workspace: workspace.id,
-                agent: BOB,
-                engine: "script".into(),
-                model: Some("small".into()),
-                project: Some("web".into()),
-                policy: Policy::AcceptEdits,
-                deny: vec!["git push".into()],
-                worktrees: true,
-                created_by: ALICE,
-                created_at: now,
-            }
-            .into(),
-            Call {
-                id: CallId(id),
-                workspace: workspace.id,
-                caller: ALICE,
-                callee: BOB,
-                kind: "video".into(),
-                status: CallStatus::Ringing,
-                created_at: now,
-                answered_at: None,
-                ended_at: None,
-            }
-            .into(),
-            self.webhook(GENERAL).into(),
-            File {
-                id: FileId(id),
-                workspace: workspace.id,
-                channel: None,
-                restricted: true,
-                also_in: vec![GENERAL],
-                posts: vec![FilePost { message, channel: GENERAL }],
-                uploaded_by: BOB,
-                filename: "plan.pdf".into(),
-                content_type: "application/pdf".into(),
-                size: u64::from(u32::MAX) + 1,
-                created_at: now,
-            }
-            .into(),
-            self.a_pin(GENERAL, message).into(),
-            Edit { id: EditId(id), message, channel: GENERAL, previous: "before".into(), edited_at: now }.into(),
-            Item {
-                id: ItemId(id),
-                agent: BOB,
-                name: "notes".into(),
-                namespace: "default".into(),
-                content: "line\nline".into(),
-                description: String::new(),
-                tags: vec!["a".into()],
-                created_at: now,
-                updated_at: now,
-            }
-            .into(),
-            self.memory(BOB, "default", "answer").into(),
-            self.route().into(),
-            self.delivery().into(),
-            Cause { granted: 6, ..Cause::new(message, WORKSPACE, Some(GENERAL), now) }.into(),
-            self.run().into(),
-            self.action().into(),
-            self.session().into(),
-            self.token("jti").into(),
-            workspace.into(),
-        ]
     }
 }

@@ -6,6 +6,7 @@
 pub mod directory;
 mod fixtures;
 pub mod messages;
+mod one_of_each;
 pub mod pages;
 pub mod records;
 pub mod search;

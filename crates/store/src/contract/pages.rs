@@ -2,7 +2,7 @@
 
 use folkmoot_core::model::Message;
 use folkmoot_core::record::{Change, ChangeKind};
-use folkmoot_core::{Event, Kind};
+use folkmoot_core::{Event, RecordKind};
 use proptest::prelude::*;
 
 use super::fixtures::*;
@@ -233,7 +233,7 @@ pub fn a_replay_shows_messages_as_they_are_now(new_place: NewPlace) {
     store_all(store.as_mut(), &[sent(&message), pinned]);
     store_all(store.as_mut(), &[hub.edit(&mut message, "after"), hub.unpin(&message, pin), hub.delete(&mut message)]);
     let reader = store.reader().expect("a reader");
-    assert_eq!(reader.count(Kind::Pin, &Default::default()), Ok(0));
+    assert_eq!(reader.count(RecordKind::Pin, &Default::default()), Ok(0));
     let replay = reader.replay(GENERAL, 0, 9).expect("a replay");
     let changes: Vec<_> = replay.iter().map(|replayed| what(replayed, &message)).collect();
     assert!(matches!(

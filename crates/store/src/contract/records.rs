@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use folkmoot_core::ids::{ChannelId, MemberId};
 use folkmoot_core::model::{Approval, TaskStatus};
 use folkmoot_core::record::{ACKED, CLOSED, Filter, NEW, OPEN, SEEN};
-use folkmoot_core::{Event, Kind, Record};
+use folkmoot_core::{Event, Record, RecordKind};
 use proptest::prelude::*;
 
 use super::fixtures::*;
@@ -15,7 +15,7 @@ pub fn a_record_of_every_kind_reads_back(new_place: NewPlace) {
     let (place, mut hub) = (new_place(), Hub::new());
     let mut store = place.open();
     let records = hub.one_of_each();
-    for kind in Kind::ALL {
+    for kind in RecordKind::ALL {
         assert!(records.iter().any(|record| record.kind() == *kind), "there is a {kind:?} to store");
     }
     store_all(store.as_mut(), &records.iter().cloned().map(Event::Saved).collect::<Vec<_>>());
@@ -24,7 +24,7 @@ pub fn a_record_of_every_kind_reads_back(new_place: NewPlace) {
         assert_eq!(reader.record(record.kind(), record.id()), Ok(Some(record.clone())));
         assert_eq!(reader.records(record.kind(), &Filter { limit: 9, ..Filter::default() }), Ok(vec![record]));
     }
-    assert_eq!(reader.record(Kind::Task, 0), Ok(None));
+    assert_eq!(reader.record(RecordKind::Task, 0), Ok(None));
 }
 
 pub fn saving_again_replaces_also_the_keys(new_place: NewPlace) {
@@ -37,7 +37,7 @@ pub fn saving_again_replaces_also_the_keys(new_place: NewPlace) {
     task.status = TaskStatus::Done;
     store_all(store.as_mut(), &[Event::Saved(task.into())]);
     let reader = store.reader().expect("a reader");
-    let found = |filter: &Filter| reader.records(Kind::Task, filter).expect("a list").len();
+    let found = |filter: &Filter| reader.records(RecordKind::Task, filter).expect("a list").len();
     assert_eq!(found(&Filter::owner(ALICE)), 0);
     assert_eq!(found(&Filter::scope(GENERAL.0)), 0);
     assert_eq!(found(&Filter::owner(BOB).states(&[OPEN])), 0);
@@ -102,14 +102,14 @@ fn changed(old: &Record, new: Record) -> Record {
     }
 }
 
-fn filter() -> impl Strategy<Value = (Kind, Filter)> {
+fn filter() -> impl Strategy<Value = (RecordKind, Filter)> {
     const STATES: [&[&str]; 7] = [&[], &[], &[OPEN], &[NEW, SEEN], &[ACKED], &[CLOSED, OPEN, NEW], &[""]];
     let kind = prop_oneof![
-        Just(Kind::Task),
-        Just(Kind::Notification),
-        Just(Kind::Memory),
-        Just(Kind::Membership),
-        Just(Kind::Approval),
+        Just(RecordKind::Task),
+        Just(RecordKind::Notification),
+        Just(RecordKind::Memory),
+        Just(RecordKind::Membership),
+        Just(RecordKind::Approval),
     ];
     const NAMES: [&str; 5] = ["message", "task", "a\u{1f}k", "A\u{1f}K", "b\u{1f}"];
     let name = proptest::option::weighted(0.3, proptest::sample::select(&NAMES[..]));
@@ -143,7 +143,7 @@ pub fn a_filter_means_what_it_says(new_place: NewPlace) {
     });
 }
 
-type Model = BTreeMap<(u128, Kind), Record>;
+type Model = BTreeMap<(u128, RecordKind), Record>;
 
 fn live(hub: &mut Hub, steps: &[Step]) -> (Model, Vec<Event>) {
     let (mut model, mut events) = (Model::new(), Vec::new());
@@ -167,7 +167,7 @@ fn live(hub: &mut Hub, steps: &[Step]) -> (Model, Vec<Event>) {
 }
 
 /// What a list without a limit should hold.
-fn matching(model: &Model, kind: Kind, filter: &Filter) -> Vec<Record> {
+fn matching(model: &Model, kind: RecordKind, filter: &Filter) -> Vec<Record> {
     let fits = |record: &&Record| {
         record.kind() == kind && filter.matches(record) && filter.before.is_none_or(|before| record.id() < before)
     };
@@ -184,7 +184,7 @@ pub fn a_limit_of_none_finds_nothing_and_a_huge_one_everything(new_place: NewPla
     let saved: Vec<_> = (0..3).map(|_| Event::Saved(hub.membership(GENERAL, BOB).into())).collect();
     store_all(store.as_mut(), &saved);
     let reader = store.reader().expect("a reader");
-    let found = |limit| reader.records(Kind::Membership, &Filter::owner(BOB).limit(limit)).expect("a list").len();
+    let found = |limit| reader.records(RecordKind::Membership, &Filter::owner(BOB).limit(limit)).expect("a list").len();
     assert_eq!((found(0), found(2), found(usize::MAX)), (0, 2, 3));
-    assert_eq!(reader.count(Kind::Membership, &Filter::owner(BOB).limit(0)), Ok(3), "a count has no limit");
+    assert_eq!(reader.count(RecordKind::Membership, &Filter::owner(BOB).limit(0)), Ok(3), "a count has no limit");
 }

@@ -4,7 +4,7 @@ use folkmoot_core::ids::MemberId;
 use folkmoot_core::lookup::LookupExt;
 use folkmoot_core::model::{Message, Presence, Task, TaskStatus};
 use folkmoot_core::record::Filter;
-use folkmoot_core::{Event, Kind, Record};
+use folkmoot_core::{Event, Record, RecordKind};
 
 use super::NewPlace;
 use super::fixtures::*;
@@ -24,7 +24,7 @@ pub fn what_was_committed_is_there_after_opening_again(new_place: NewPlace) {
     assert_eq!(reader.message(message.id), Ok(Some(message.clone())));
     assert_eq!(reader.message_by_key(ALICE, "once"), Ok(Some(message.clone())));
     assert_eq!(reader.get::<Task>(task.id), Ok(Some(task)));
-    assert_eq!(reader.count(Kind::Edit, &Filter::scope(message.id.0)), Ok(1));
+    assert_eq!(reader.count(RecordKind::Edit, &Filter::scope(message.id.0)), Ok(1));
     assert!(matches!(&reader.replay(GENERAL, 1, 10).expect("a replay")[..], [Replay::Change(..)]));
 }
 
@@ -42,7 +42,7 @@ pub fn what_was_not_committed_is_gone(new_place: NewPlace) {
     let transaction = store.begin().expect("a transaction");
     assert_eq!(transaction.message(message.id), Ok(None));
     assert_eq!(transaction.message_by_key(ALICE, "once"), Ok(None));
-    assert_eq!(transaction.record(Kind::Task, task.id.0), Ok(None));
+    assert_eq!(transaction.record(RecordKind::Task, task.id.0), Ok(None));
     drop(transaction);
     // The same can be stored now, as if it had never been tried.
     store_all(store.as_mut(), &[sent(&message), Event::Saved(task.into())]);
@@ -149,7 +149,7 @@ pub fn passing_events_leave_nothing_behind(new_place: NewPlace) {
     store_all(store.as_mut(), &[typing, presence]);
     let reader = store.reader().expect("a reader");
     assert_eq!(reader.message_count(), Ok(0));
-    for kind in Kind::ALL {
+    for kind in RecordKind::ALL {
         assert_eq!(reader.records(*kind, &Filter { limit: 9, ..Filter::default() }), Ok(Vec::<Record>::new()));
     }
 }

@@ -25,7 +25,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::lookup::{Found, Lookup, Unavailable};
 use folkmoot_core::model::Message;
 use folkmoot_core::record::Filter;
-use folkmoot_core::{Event, Kind, Record};
+use folkmoot_core::{Event, Record, RecordKind};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -46,7 +46,7 @@ const LOG_PAGES: i64 = 12_000;
 /// Pages in the log before they are moved while nobody waits.
 const IDLE_LOG_PAGES: i64 = 1000;
 /// How long a stop waits for a reader that is still at it.
-const STOP_PATIENCE: Duration = Duration::from_secs(1);
+const STOP_TIMEOUT: Duration = Duration::from_secs(1);
 /// Statements kept ready: the fixed ones and the usual shapes of filters.
 const STATEMENTS: usize = 64;
 
@@ -230,7 +230,7 @@ impl Sqlite {
 
     /// Moves the whole log into the database: whoever copies `hub.db` after a clean stop has everything.
     fn empty_log(&mut self) -> Result<(), StoreError> {
-        self.connection.busy_timeout(STOP_PATIENCE)?;
+        self.connection.busy_timeout(STOP_TIMEOUT)?;
         let is_held: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if is_held {
             self.books.mark.write(&self.connection);
@@ -391,11 +391,11 @@ impl<W: Window> Lookup for View<W> {
         self.read(|connection| read::version_at(connection, channel, seq))
     }
 
-    fn record(&self, kind: Kind, id: u128) -> Found<Option<Record>> {
+    fn record(&self, kind: RecordKind, id: u128) -> Found<Option<Record>> {
         self.read(|connection| records::get(connection, kind, id))
     }
 
-    fn records(&self, kind: Kind, filter: &Filter) -> Found<Vec<Record>> {
+    fn records(&self, kind: RecordKind, filter: &Filter) -> Found<Vec<Record>> {
         self.read(|connection| records::list(connection, kind, filter))
     }
 
@@ -435,7 +435,7 @@ impl Reader for View<Connection> {
         self.read(|connection| search::search(connection, words, channels, limit))
     }
 
-    fn count(&self, kind: Kind, filter: &Filter) -> Found<u64> {
+    fn count(&self, kind: RecordKind, filter: &Filter) -> Found<u64> {
         self.read(|connection| records::count(connection, kind, filter))
     }
 

@@ -1,18 +1,18 @@
 //! Finding records by their keys.
 
-use folkmoot_core::record::{Filter, Kind, Record};
+use folkmoot_core::record::{Filter, Record, RecordKind};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use super::rows::{blob, limit, number, unreadable};
 
-pub fn get(connection: &Connection, kind: Kind, id: u128) -> rusqlite::Result<Option<Record>> {
+pub fn get(connection: &Connection, kind: RecordKind, id: u128) -> rusqlite::Result<Option<Record>> {
     const GET: &str = "SELECT body FROM records WHERE kind = ?1 AND id = ?2";
     let mut statement = connection.prepare_cached(GET)?;
     statement.query_row(params![kind as u8, blob(id)], |row| decode(kind, row, 0)).optional()
 }
 
-pub fn list(connection: &Connection, kind: Kind, filter: &Filter) -> rusqlite::Result<Vec<Record>> {
+pub fn list(connection: &Connection, kind: RecordKind, filter: &Filter) -> rusqlite::Result<Vec<Record>> {
     let (conditions, mut values) = conditions(kind, filter);
     let order = if filter.oldest_first { "ASC" } else { "DESC" };
     values.push(Value::Integer(limit(filter.limit)));
@@ -22,7 +22,7 @@ pub fn list(connection: &Connection, kind: Kind, filter: &Filter) -> rusqlite::R
 }
 
 /// How many a list without a limit would have.
-pub fn count(connection: &Connection, kind: Kind, filter: &Filter) -> rusqlite::Result<u64> {
+pub fn count(connection: &Connection, kind: RecordKind, filter: &Filter) -> rusqlite::Result<u64> {
     let (conditions, values) = conditions(kind, filter);
     let sql = format!("SELECT count(*) FROM records {conditions}");
     connection.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| number(row, 0))
@@ -30,7 +30,7 @@ pub fn count(connection: &Connection, kind: Kind, filter: &Filter) -> rusqlite::
 
 /// The sizes of all files that match, without reading them one by one.
 pub fn stored_bytes(connection: &Connection, filter: &Filter) -> rusqlite::Result<u64> {
-    let (conditions, values) = conditions(Kind::File, filter);
+    let (conditions, values) = conditions(RecordKind::File, filter);
     let sql = format!("SELECT coalesce(sum(json_extract(body, '$.size')), 0) FROM records {conditions}");
     connection.prepare_cached(&sql)?.query_row(params_from_iter(values), |row| number(row, 0))
 }
@@ -39,14 +39,14 @@ pub fn stored_bytes(connection: &Connection, filter: &Filter) -> rusqlite::Resul
 pub fn directory(connection: &Connection) -> rusqlite::Result<Vec<Record>> {
     let mut statement = connection.prepare("SELECT body FROM records WHERE kind = ?1 ORDER BY id")?;
     let mut records = Vec::new();
-    for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_directory()) {
+    for kind in RecordKind::ALL.iter().copied().filter(|kind| kind.is_directory()) {
         for record in statement.query_map([kind as u8], |row| decode(kind, row, 0))? {
             records.push(record?);
         }
     }
     let mut statement =
         connection.prepare("SELECT body FROM records WHERE kind = ?1 AND state = 'open' ORDER BY id")?;
-    for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_kept_while_open()) {
+    for kind in RecordKind::ALL.iter().copied().filter(|kind| kind.is_kept_while_open()) {
         for record in statement.query_map([kind as u8], |row| decode(kind, row, 0))? {
             records.push(record?);
         }
@@ -55,7 +55,7 @@ pub fn directory(connection: &Connection) -> rusqlite::Result<Vec<Record>> {
 }
 
 /// The index is named rather than left to the planner, which knows nothing of how the keys are spread.
-fn conditions(kind: Kind, filter: &Filter) -> (String, Vec<Value>) {
+fn conditions(kind: RecordKind, filter: &Filter) -> (String, Vec<Value>) {
     let index = match filter {
         Filter { owner: Some(_), name: Some(_), .. } => "INDEXED BY records_name ",
         Filter { owner: Some(_), .. } => "INDEXED BY records_owner ",
@@ -91,6 +91,6 @@ fn conditions(kind: Kind, filter: &Filter) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-fn decode(kind: Kind, row: &Row<'_>, column: usize) -> rusqlite::Result<Record> {
+fn decode(kind: RecordKind, row: &Row<'_>, column: usize) -> rusqlite::Result<Record> {
     Record::decode(kind, row.get_ref(column)?.as_str()?).map_err(unreadable(column))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use folkmoot_core::ids::IdSource;
-use folkmoot_core::model::{ContentType, Door};
+use folkmoot_core::model::Door;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -37,27 +37,14 @@ fn message(seq: u64, content: &str) -> Message {
     let now = 1_700_000_000_000 + i64::try_from(seq).expect("a small number");
     Message {
         id: MessageId(IdSource::new(seq).next(now)),
-        channel: CHANNEL,
         seq,
         version: seq,
-        sender: SENDER,
-        thread: None,
-        content: content.into(),
-        content_type: ContentType::Text,
         kind: "user".into(),
-        file: None,
-        metadata: None,
         door: Door::Lark,
         created_at: now,
         updated_at: now,
-        edited_at: None,
-        edit_count: 0,
-        reply_count: 0,
-        reactions: Vec::new(),
-        deleted: false,
         key: Some(format!("key {seq}")),
-        root: None,
-        depth: 0,
+        ..Message::unsent(CHANNEL, SENDER, content.into())
     }
 }
 
@@ -432,12 +419,12 @@ fn damage_is_found_and_a_sound_database_is_not_accused() {
     let mut store = Sqlite::open(folder.path()).expect("a store");
     send_many(&mut store, 1..=3000);
     drop(store);
-    let patience = Duration::from_secs(20);
-    assert_eq!(crate::find_damage(folder.path(), patience), None);
+    let timeout = Duration::from_secs(20);
+    assert_eq!(crate::find_damage(folder.path(), timeout), None);
     let path = folder.path().join(DATABASE);
     let mut bytes = std::fs::read(&path).expect("a database");
     let middle = bytes.len() / 2 / 4096 * 4096;
     bytes[middle..middle + 4096].fill(0x5a);
     std::fs::write(&path, bytes).expect("damage");
-    assert!(crate::find_damage(folder.path(), patience).is_some());
+    assert!(crate::find_damage(folder.path(), timeout).is_some());
 }

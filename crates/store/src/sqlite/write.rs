@@ -3,7 +3,7 @@
 use folkmoot_core::event::Write;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::Message;
-use folkmoot_core::record::{Change, Kind, Record};
+use folkmoot_core::record::{Change, Record, RecordKind};
 use rusqlite::{Connection, params};
 
 use super::Books;
@@ -122,7 +122,7 @@ fn put(connection: &Connection, record: &Record) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn remove(connection: &Connection, kind: Kind, id: u128) -> rusqlite::Result<()> {
+fn remove(connection: &Connection, kind: RecordKind, id: u128) -> rusqlite::Result<()> {
     const REMOVE: &str = "DELETE FROM records WHERE kind = ?1 AND id = ?2";
     connection.prepare_cached(REMOVE)?.execute(params![kind as u8, blob(id)])?;
     Ok(())

@@ -5,15 +5,12 @@ use std::sync::Arc;
 use super::{changed, name, open_questions, own_run, put, readable, resume_text, sessions, shortened};
 use crate::command::Reply;
 use crate::decide::messages::{MAX_CONTENT_CHARS, next_change};
-use crate::decide::{Context, Decision, Outcome, attention, brake, deliveries};
-use crate::delivery::{Delivery, DeliveryState};
+use crate::decide::{Context, Decision, Outcome, wakes};
 use crate::event::Event;
-use crate::ids::MessageId;
 use crate::model::*;
 use crate::record::{ChangeKind, Record};
 use crate::refusal::Refusal;
 use crate::run::*;
-use crate::state::State;
 use crate::{Actor, access};
 
 const MAX_ERROR_CHARS: usize = 4000;
@@ -81,7 +78,7 @@ fn end(context: &mut Context<'_>, actor: Actor, mut run: Run, answer: Option<Str
         // Its wakes are answered when people let the answer pass.
         Some(held) => events.extend(held.events),
         None => {
-            end_deliveries(context, &run, message.as_ref().map(|message| message.id), &mut events);
+            wakes::on_run_end(context, &run, message.as_ref().map(|message| message.id), &mut events);
             call(context, &run, message.as_deref(), &mut events)?;
         }
     }
@@ -96,9 +93,8 @@ fn hold(context: &mut Context<'_>, run: &Run, message: Option<&Message>) -> Resu
         return Ok(None);
     };
     let root = context.history.message(run.thread)?.filter(|root| root.id != message.id);
-    let Some(limit) = brake::limit_of(context, room, message, root.as_ref())? else { return Ok(None) };
     let answers = context.state.deliveries().get(run.delivery).cloned();
-    brake::hold(context, room, message, limit, answers.as_deref(), Some(message.id)).map(Some)
+    wakes::hold_back(context, room, message, root.as_ref(), answers.as_deref(), Some(message.id))
 }
 
 /// Only the final text mentions and wakes.
@@ -113,28 +109,7 @@ fn call(
         return Ok(());
     };
     let root = context.history.message(run.thread)?.filter(|root| root.id != message.id);
-    attention::draw(context, room, message, root.as_ref(), events)
-}
-
-/// All wakes that went into the run end as it did; who asked in vain is told.
-fn end_deliveries(context: &mut Context<'_>, run: &Run, reply: Option<MessageId>, events: &mut Vec<Event>) {
-    let (state, why) = end_of_delivery(run);
-    for delivery in deliveries::of_run(context, run.agent, run.id) {
-        let ended = deliveries::end(context, &delivery, state, why.clone(), reply);
-        if state == DeliveryState::Failed {
-            events.push(put(deliveries::notice(context, &ended, "delivery_failed")));
-        }
-        events.push(put(ended));
-    }
-}
-
-/// How a wake ends that went into a run, and why.
-pub fn end_of_delivery(run: &Run) -> (DeliveryState, Option<String>) {
-    match run.state {
-        RunState::Failed => (DeliveryState::Failed, Some(run.error.clone().unwrap_or_else(|| "the run failed".into()))),
-        RunState::Cancelled => (DeliveryState::Cancelled, run.error.clone()),
-        RunState::Completed | RunState::Running | RunState::Waiting => (DeliveryState::Answered, None),
-    }
+    wakes::on_message(context, room, message, root.as_ref(), None, events)
 }
 
 fn final_text(run: &Run, answer: Option<&str>) -> String {
@@ -157,7 +132,8 @@ pub fn message_to_change(context: &Context<'_>, actor: Actor, run: &Run) -> Resu
 }
 
 /// Runs end with the place they work in: when their agent leaves the channel or is removed, and when the channel closes.
-pub fn end_with_their_place(state: &State, now: crate::Millis, mut decision: Decision) -> Decision {
+pub fn end_with_their_place(context: &Context<'_>, mut decision: Decision) -> Decision {
+    let (state, now) = (context.state, context.now);
     if state.runs().iter().next().is_none() {
         return decision;
     }
@@ -173,14 +149,11 @@ pub fn end_with_their_place(state: &State, now: crate::Millis, mut decision: Dec
     let over: Vec<_> = state.runs().iter().filter(|run| is_over(run)).cloned().collect();
     for run in over {
         let tally = state.runs().tally(run.id);
-        let why = Some("the agent can no longer work in this channel".to_owned());
-        for delivery in state.deliveries().of_run(run.agent, run.id) {
-            let (state, why) = (DeliveryState::Cancelled, why.clone());
-            decision.events.push(put(Delivery { state, why, updated_at: now, ..(**delivery).clone() }));
-        }
+        let why = "the agent can no longer work in this channel";
+        decision.events.extend(wakes::on_run_lost(context, &run, why));
         decision.events.push(put(Run {
             state: RunState::Cancelled,
-            error: why,
+            error: Some(why.to_owned()),
             ended_at: Some(now),
             action_count: tally.map_or(run.action_count, |tally| tally.count),
             news: RunNews::Ended,

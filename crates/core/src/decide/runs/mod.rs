@@ -11,7 +11,7 @@ mod start;
 use std::sync::Arc;
 
 use super::messages::{MAX_CONTENT_CHARS, is_readable};
-use super::{Context, Decision, Outcome, short_text};
+use super::{Context, Decision, Outcome, short_text, wakes};
 use crate::command::Reply;
 use crate::event::Event;
 use crate::ids::*;
@@ -22,8 +22,7 @@ use crate::refusal::{self, Refusal};
 use crate::run::*;
 use crate::{Actor, access};
 
-pub use ending::{end_of_delivery, end_with_their_place};
-pub use sessions::{of_wake, worker_in};
+pub use ending::end_with_their_place;
 
 /// More changed files than this are not listed; the diff has them all.
 const MAX_CHANGES: usize = 1000;
@@ -65,9 +64,15 @@ fn known_run(context: &Context<'_>, id: RunId) -> Result<Option<Arc<Run>>, Refus
 }
 
 /// A run of the agent that acts, open or over.
-pub fn own_run(context: &Context<'_>, actor: Actor, id: RunId) -> Result<Arc<Run>, Refusal> {
+fn own_run(context: &Context<'_>, actor: Actor, id: RunId) -> Result<Arc<Run>, Refusal> {
     let run = visible_run(context, actor, id)?;
     if run.agent == actor.member { Ok(run) } else { Err(refusal::NOT_YOUR_RUN) }
+}
+
+/// A wake joins a run of the agent.
+pub fn join(context: &mut Context<'_>, actor: Actor, delivery: DeliveryId, run: RunId) -> Outcome {
+    let run = own_run(context, actor, run)?;
+    wakes::join(context, actor, delivery, &run)
 }
 
 fn own_open_run(context: &Context<'_>, actor: Actor, id: RunId) -> Result<Arc<Run>, Refusal> {

@@ -2,33 +2,12 @@
 
 use super::{changed, name, own_open_run, put as put_event, resume_text};
 use crate::command::Reply;
-use crate::decide::{Context, Decision, Outcome};
-use crate::delivery::Delivery;
+use crate::decide::{Context, Decision, Outcome, threads};
 use crate::event::Event;
 use crate::ids::*;
-use crate::lookup::LookupExt;
-use crate::record::Filter;
 use crate::refusal::{self, Refusal};
 use crate::run::*;
 use crate::{Actor, access};
-
-pub fn find(context: &Context<'_>, agent: MemberId, thread: MessageId) -> Result<Option<Session>, Refusal> {
-    Ok(context.history.first(&Filter::owner(agent).named(thread.to_string()).limit(1))?)
-}
-
-/// The agent that worked in a thread last: whoever replies there speaks to it.
-pub fn worker_in(context: &Context<'_>, thread: MessageId) -> Result<Option<MemberId>, Refusal> {
-    Ok(worker_of(&context.history.list::<Session>(&Filter::scope(thread.0))?))
-}
-
-/// What a wake hands out of the thread it is about; a run that is under way has its thread already.
-pub fn of_wake(context: &Context<'_>, delivery: &Delivery) -> Result<Option<Session>, Refusal> {
-    let below = delivery.messages.first().copied().filter(|_| delivery.run.is_some());
-    match delivery.thread.or(below) {
-        Some(thread) => Ok(find(context, delivery.agent, thread)?.filter(|session| session.engine.is_some())),
-        None => Ok(None),
-    }
-}
 
 /// The engine has told its name for the thread.
 pub fn resume(
@@ -54,7 +33,7 @@ pub fn resume(
 
 /// The thread continues with what this run has. From its first run on a thread is the agent's own, whatever comes of it.
 pub fn follow(context: &mut Context<'_>, run: &Run, events: &mut Vec<Event>) -> Result<(), Refusal> {
-    let before = find(context, run.agent, run.thread)?;
+    let before = threads::session(context, run.agent, run.thread)?;
     let known = before.clone().unwrap_or_else(|| fresh(context, run.agent, run.channel, run.thread));
     // Somebody began afresh while this run was under way.
     if known.reset_at.is_some_and(|at| at > run.started_at) {
@@ -62,15 +41,15 @@ pub fn follow(context: &mut Context<'_>, run: &Run, events: &mut Vec<Event>) -> 
     }
     let same_engine = known.engine.as_ref() == Some(&run.engine);
     let kept = known.resume.clone().filter(|_| same_engine);
-    let session = Session { engine: Some(run.engine.clone()), resume: run.resume.clone().or(kept), ..known };
+    let session = ThreadSession { engine: Some(run.engine.clone()), resume: run.resume.clone().or(kept), ..known };
     if before.as_ref() != Some(&session) || run.news == RunNews::Started {
-        events.push(put_event(Session { updated_at: context.now, ..session }));
+        events.push(put_event(ThreadSession { updated_at: context.now, ..session }));
     }
     Ok(())
 }
 
-fn fresh(context: &mut Context<'_>, agent: MemberId, channel: ChannelId, thread: MessageId) -> Session {
-    Session {
+fn fresh(context: &mut Context<'_>, agent: MemberId, channel: ChannelId, thread: MessageId) -> ThreadSession {
+    ThreadSession {
         id: SessionId(context.new_id()),
         agent,
         channel,
@@ -92,11 +71,11 @@ pub fn put(context: &mut Context<'_>, actor: Actor, put: PutSession) -> Outcome 
     let engine = name(put.engine, "engine")?;
     let model = name(put.model, "model")?;
     let resume = resume_text(put.resume, "resume")?;
-    let before = find(context, agent, put.thread)?;
+    let before = threads::session(context, agent, put.thread)?;
     let before = before.unwrap_or_else(|| fresh(context, agent, put.channel, put.thread));
     let another_engine = engine.is_some() && engine != before.engine;
     let kept = if another_engine { (None, None) } else { (before.model.clone(), before.resume.clone()) };
-    let session = Session {
+    let session = ThreadSession {
         engine: engine.or_else(|| before.engine.clone()),
         model: model.or(kept.0),
         resume: resume.or(kept.1),
@@ -110,11 +89,12 @@ pub fn put(context: &mut Context<'_>, actor: Actor, put: PutSession) -> Outcome 
 pub fn forget(context: &mut Context<'_>, actor: Actor, channel: ChannelId, thread: MessageId) -> Outcome {
     let agent = access::agent(context.state, actor).map_err(|_| refusal::NOT_AN_AGENT)?.id;
     access::room_inside(context.state, actor, channel)?;
-    let there = |session: &Session| session.channel == channel;
-    let Some(session) = find(context, agent, thread)?.filter(there) else {
+    let there = |session: &ThreadSession| session.channel == channel;
+    let Some(session) = threads::session(context, agent, thread)?.filter(there) else {
         return Ok(Decision::nothing(Reply::Session(fresh(context, agent, channel, thread))));
     };
     let now = context.now;
-    let session = Session { engine: None, model: None, resume: None, reset_at: Some(now), updated_at: now, ..session };
+    let session =
+        ThreadSession { engine: None, model: None, resume: None, reset_at: Some(now), updated_at: now, ..session };
     Ok(Decision::saved(Reply::Session(session.clone()), session))
 }

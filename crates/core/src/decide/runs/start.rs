@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{name, put, sessions, shortened};
 use crate::command::{Reply, Send};
 use crate::decide::messages::{self, MAX_CONTENT_CHARS, Voice};
-use crate::decide::{Context, Decision, Outcome, deliveries, origin, short_text};
+use crate::decide::{Context, Decision, Outcome, short_text, wakes};
 use crate::delivery::Delivery;
 use crate::event::Event;
 use crate::ids::*;
@@ -20,13 +20,13 @@ const NOTHING_YET: &str = "…";
 /// One commit: the wake is taken, the run is there, its message stands in the thread. Asked again for the same wake, it is
 /// the same run.
 pub fn start(context: &mut Context<'_>, actor: Actor, start: StartRun) -> Outcome {
-    let delivery = deliveries::own_open(context, actor, start.delivery).map_err(not_open)?;
+    let delivery = wakes::own_open(context, actor, start.delivery).map_err(not_open)?;
     if let Some(run) = delivery.run.and_then(|run| context.state.runs().get(run)) {
         return Ok(Decision::nothing(Reply::Run { run: Arc::clone(run), known: true }));
     }
     let channel = delivery.channel.ok_or(Refusal::conflict("this wake belongs to no channel; a run needs one"))?;
     let id = RunId(context.new_id());
-    let admitted = deliveries::admit(context, actor, delivery.id, Some(id)).map_err(not_open)?;
+    let admitted = wakes::on_run_start(context, actor, delivery.id, id).map_err(not_open)?;
     let engine = short_text(&start.engine, "engine", 64)?;
     let trigger = trigger(context, &delivery)?;
     let thread = delivery.thread.or(trigger);
@@ -42,7 +42,7 @@ pub fn start(context: &mut Context<'_>, actor: Actor, start: StartRun) -> Outcom
         trigger: trigger.unwrap_or(message.id),
         delivery: delivery.id,
         agent: actor.member,
-        asker: origin::person_behind(context, &delivery)?,
+        asker: wakes::person_behind(context, &delivery)?,
         engine,
         model: name(start.model, "model")?,
         project: name(start.project, "project")?,

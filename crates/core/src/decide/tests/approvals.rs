@@ -200,8 +200,8 @@ fn agents_and_whoever_they_brought_in_never_decide() {
     world.done(alice, Command::RemoveMember { member: chief });
     assert_eq!(world.refused(child, decide(approval, true)), refusal::NOT_AUTHORIZED, "also when the agent has left");
     world.done(alice, Command::AddToChannel { channel: general, member: child });
-    let brake = Approval { kind: ApprovalKind::Brake, ..approval_of(&world.done(codebot, ask(Some(general)))) };
-    let may = access::may_decide(&world.state, world.state.member(child).unwrap(), &brake);
+    let held = Approval { kind: ApprovalKind::LoopGuard, ..approval_of(&world.done(codebot, ask(Some(general)))) };
+    let may = access::may_decide(&world.state, world.state.member(child).unwrap(), &held);
     assert_eq!(may, Err(refusal::NOT_AUTHORIZED));
     world.done(alice, decide(approval, true));
 }
@@ -248,10 +248,10 @@ fn whether_agents_may_go_on_among_themselves_is_decided_by_any_person_of_the_cha
         Record::Approval(known) if known.id == approval => Some(known.clone()),
         _ => None,
     });
-    let brake = Approval { kind: ApprovalKind::Brake, ..asked.unwrap() };
+    let held = Approval { kind: ApprovalKind::LoopGuard, ..asked.unwrap() };
     let other = world.agent("other");
     let may =
-        |world: &World, member: MemberId| access::may_decide(&world.state, world.state.member(member).unwrap(), &brake);
+        |world: &World, member: MemberId| access::may_decide(&world.state, world.state.member(member).unwrap(), &held);
     assert_eq!(may(&world, bob), Err(refusal::NOT_IN_THE_CHANNEL));
     assert_eq!(may(&world, codebot), Err(refusal::OWN_APPROVAL));
     assert_eq!(may(&world, other), Err(refusal::NOT_AUTHORIZED));

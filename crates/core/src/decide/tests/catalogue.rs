@@ -14,12 +14,10 @@ const GIVEN_ELSEWHERE: &[&str] = &[
 const TESTS: &[&str] = &[
     include_str!("agents.rs"),
     include_str!("approvals.rs"),
-    include_str!("brake.rs"),
     include_str!("calls.rs"),
     include_str!("channels.rs"),
     include_str!("credentials.rs"),
     include_str!("daemons.rs"),
-    include_str!("deliveries.rs"),
     include_str!("direct.rs"),
     include_str!("drafts.rs"),
     include_str!("files.rs"),
@@ -39,6 +37,10 @@ const TESTS: &[&str] = &[
     include_str!("telegram.rs"),
     include_str!("threads.rs"),
     include_str!("webhooks.rs"),
+    include_str!("../wakes/tests/debounce.rs"),
+    include_str!("../wakes/tests/loop_guard.rs"),
+    include_str!("../wakes/tests/send.rs"),
+    include_str!("../wakes/tests/settle.rs"),
 ];
 
 fn catalogue() -> impl Iterator<Item = &'static str> {

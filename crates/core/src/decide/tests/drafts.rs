@@ -1,6 +1,6 @@
 //! Held drafts and the room version they were written against.
 
-use super::support::World;
+use super::Room;
 use super::support::world::message_of;
 use crate::command::{Command, DraftCheck, Reply};
 use crate::event::Event;
@@ -11,20 +11,10 @@ use crate::refusal;
 
 const TEN_MINUTES: i64 = 10 * 60 * 1000;
 
-struct Room {
-    world: World,
-    alice: MemberId,
-    codebot: MemberId,
-    general: ChannelId,
-}
-
 fn room() -> Room {
-    let mut world = World::new();
-    let alice = world.alice;
-    let codebot = world.agent("codebot");
-    let general = world.channel("general", &[alice, codebot]);
-    world.say(alice, general, "shall we deploy?");
-    Room { world, alice, codebot, general }
+    let mut room = super::room();
+    room.world.say(room.alice, room.general, "shall we deploy?");
+    room
 }
 
 fn create(channel: ChannelId, content: &str) -> Command {

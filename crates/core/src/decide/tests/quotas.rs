@@ -1,8 +1,8 @@
 //! Limits: what there may be only so much of, and when there may be more.
 
 use super::support::World;
-use super::support::world::new_file;
-use crate::command::{AddMember, Command};
+use super::support::world::{new_file, new_member};
+use crate::command::Command;
 use crate::ids::*;
 use crate::model::*;
 use crate::quota::{Allowance, QuotaRules};
@@ -47,18 +47,7 @@ fn members_are_counted_by_workspace() {
     world.human("bob");
     world.agent("codebot");
     let alice = world.alice;
-    let third = Command::AddMember(AddMember {
-        workspace: world.workspace,
-        kind: MemberKind::Agent,
-        role: None,
-        name: "third".to_owned(),
-        nick: None,
-        email: None,
-        password_hash: None,
-        key_hash: None,
-        role_card: None,
-        runtime: None,
-    });
+    let third = Command::AddMember(new_member(world.workspace, MemberKind::Agent, "third"));
     assert_eq!(world.refused(alice, third).code, Code::RateLimited);
     world.later(HOUR);
     world.human("third");

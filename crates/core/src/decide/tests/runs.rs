@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::support::runs::new_run;
+use super::support::runs::{complete, new_run};
 use super::support::world::{new_file, notifications};
 use super::support::{self, World};
 use crate::command::{Command, Reply, RequestApproval};
-use crate::delivery::{Delivery, DeliveryState};
-use crate::event::{Audience, Event, WakeReason};
+use crate::delivery::{Delivery, DeliveryState, WakeReason};
+use crate::event::{Audience, Event};
 use crate::ids::*;
 use crate::model::*;
 use crate::record::{Record, Stored};
@@ -96,20 +96,6 @@ fn resume(run: RunId, resume: &str) -> Command {
 fn changes(run: RunId, path: &str) -> Command {
     let change = FileChange { path: path.to_owned(), kind: FileChangeKind::Modified, added: 1, removed: 0 };
     Command::Run(RunCommand::Changes { run, changes: vec![change], branch: Some("fix".to_owned()) })
-}
-
-fn complete(run: RunId, end: RunEnd, answer: &str) -> Command {
-    Command::Run(RunCommand::Complete(CompleteRun {
-        run,
-        end,
-        answer: Some(answer.to_owned()),
-        error: None,
-        resume: None,
-        resume_line: None,
-        usage: None,
-        cost_usd: None,
-        model: None,
-    }))
 }
 
 fn stop(run: RunId) -> Command {
@@ -417,7 +403,7 @@ fn what_the_engine_calls_the_thread_is_kept_at_once_and_survives_the_run() {
     let decision = scene.world.done(scene.codebot, resume(run, "abc"));
     assert_eq!(run_of(&decision).resume.as_deref(), Some("abc"));
     let session = session_of(&scene.world).expect("a session");
-    let Session { agent, thread, engine, resume: token, .. } = session;
+    let ThreadSession { agent, thread, engine, resume: token, .. } = session;
     assert_eq!((agent, thread), (scene.codebot, scene.asked.id));
     assert_eq!((engine.as_deref(), token.as_deref()), (Some("script"), Some("abc")));
     assert_eq!(scene.world.refused(scene.codebot, resume(run, " ")), Refusal::bad_request("resume is required"));
@@ -425,8 +411,8 @@ fn what_the_engine_calls_the_thread_is_kept_at_once_and_survives_the_run() {
     assert_eq!(session_of(&scene.world).unwrap().resume.as_deref(), Some("abc"));
 }
 
-fn session_of(world: &World) -> Option<Session> {
-    let mut sessions = all::<Session>(world);
+fn session_of(world: &World) -> Option<ThreadSession> {
+    let mut sessions = all::<ThreadSession>(world);
     assert!(sessions.len() <= 1, "one per agent and thread: {sessions:?}");
     sessions.pop()
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use folkmoot_core::command::{self, Command, PutItem, RequestApproval};
 use folkmoot_core::ids::*;
-use folkmoot_core::model::{ContentType, RoleCard, Runtime};
+use folkmoot_core::model::{ContentType, DaemonAgent, RoleCard, Runtime};
 use folkmoot_core::{Refusal, refusal};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -166,8 +166,7 @@ fn agent_hello(data: Data<'_>) -> Result<Request, Refusal> {
 
 fn daemon_register(data: Data<'_>) -> Result<Request, Refusal> {
     let register: wire::DaemonRegister = data.read()?;
-    let agent =
-        |agent: wire::DaemonAgent| command::DaemonAgent { agent: MemberId::parse(&agent.agent_id), name: agent.name };
+    let agent = |agent: wire::DaemonAgent| DaemonAgent { agent: MemberId::parse(&agent.agent_id), name: agent.name };
     let agents = register.agents.into_iter().map(agent).collect();
     Ok(Request::Ask(Ask::Do { command: Box::new(Command::RegisterDaemon { agents }), on_behalf: None }))
 }

@@ -125,7 +125,7 @@ pub fn acted(action: &RunAction, view: View<'_>) -> String {
 }
 
 /// What a wake hands out of the thread it is about.
-pub fn session_context(session: &Session) -> Value {
+pub fn session_context(session: &ThreadSession) -> Value {
     let mut context = json!({ "engine": session.engine });
     for (name, value) in [("model", &session.model), ("resume", &session.resume)] {
         if let Some(value) = value {
@@ -157,7 +157,7 @@ pub fn answer(request: &'static str, run: &Run, known: bool, view: View<'_>) -> 
     })
 }
 
-pub fn session(request: &'static str, session: &Session) -> (&'static str, Value) {
+pub fn session(request: &'static str, session: &ThreadSession) -> (&'static str, Value) {
     match request {
         "session.forget" => ("session.forget", json!({ "channel_id": session.channel, "thread_id": session.thread })),
         _ => ("session.put", json!({ "session": SessionObject::from(session) })),

@@ -7,7 +7,6 @@ mod runs;
 pub use runs::*;
 
 use folkmoot_action::Shown;
-use folkmoot_core::command::DaemonAgent;
 use folkmoot_core::delivery::Delivery;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
@@ -544,5 +543,5 @@ impl From<&Approval> for ApprovalObject {
 
 /// How a question is put to people, on every surface.
 pub fn shown(approval: &Approval) -> Shown {
-    Shown::of_question(approval.kind == ApprovalKind::Brake, &approval.action, &approval.payload)
+    Shown::of_question(approval.kind == ApprovalKind::LoopGuard, &approval.action, &approval.payload)
 }

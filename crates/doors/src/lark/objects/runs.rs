@@ -154,8 +154,8 @@ pub struct SessionObject<'a> {
     pub updated_at: Millis,
 }
 
-impl<'a> From<&'a Session> for SessionObject<'a> {
-    fn from(session: &'a Session) -> Self {
+impl<'a> From<&'a ThreadSession> for SessionObject<'a> {
+    fn from(session: &'a ThreadSession) -> Self {
         Self {
             agent_id: session.agent,
             channel_id: session.channel,

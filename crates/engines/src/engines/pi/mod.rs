@@ -112,22 +112,8 @@ fn sessions(order: &Order<'_>) -> PathBuf {
 
 /// UTC as `2026-03-02T10-11-12-000Z`.
 fn file_time(now: u64) -> String {
-    let (days, seconds) = (now / 86_400, now % 86_400);
-    let (year, month, day) = civil(days);
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}-{minute:02}-{second:02}-000Z")
-}
-
-/// The date of a day since 1970 (Howard Hinnant's algorithm; eras of 400 years begin in March).
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    let now = jiff::Timestamp::from_second(i64::try_from(now).unwrap_or(i64::MAX)).unwrap_or(jiff::Timestamp::MAX);
+    now.strftime("%Y-%m-%dT%H-%M-%S-000Z").to_string()
 }
 
 impl Translate for translate::State {

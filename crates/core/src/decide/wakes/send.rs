@@ -1,24 +1,25 @@
-//! Sending wakes: when a window ends, when an agent comes back, and when it is too late.
+//! Sending wakes: when the sender has paused, when an agent comes back, and when it is too late.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Context, attention, deliveries, runs};
-use crate::delivery::{Delivery, DeliveryState, HELD, OFFLINE};
-use crate::event::{Event, Wake, WakeReason, WakeThread};
+use super::steps::{cancelled, expire, told};
+use crate::decide::{Context, threads};
+use crate::delivery::{Delivery, DeliveryState, HELD, OFFLINE, WakeReason};
+use crate::event::{Event, Wake, WakeThread};
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
 use crate::refusal::Refusal;
 
 /// How many messages a wake bundles, the one that woke included.
-const WAKE_MESSAGES: usize = 20;
-/// How many windows end at a time; the rest follows at once, in another commit.
-const AT_ONCE: usize = 200;
+const MAX_WAKE_MESSAGES: usize = 20;
+/// How many wakes are due at a time; the rest follows at once, in another commit.
+const MAX_AT_ONCE: usize = 200;
 
-/// Windows that have ended are sent; wakes nobody took up in their time expire.
-pub fn let_time_pass(context: &mut Context<'_>, events: &mut Vec<Event>) -> Result<(), Refusal> {
-    let due: Vec<_> = context.state.deliveries().due(context.now).take(AT_ONCE).cloned().collect();
+/// Wakes whose sender has paused are sent; those nobody took up in their time expire.
+pub fn on_time(context: &mut Context<'_>, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    let due: Vec<_> = context.state.deliveries().due(context.now).take(MAX_AT_ONCE).cloned().collect();
     let mut bundles = Bundles::default();
     for delivery in due {
         if delivery.expires_at > context.now {
@@ -26,16 +27,16 @@ pub fn let_time_pass(context: &mut Context<'_>, events: &mut Vec<Event>) -> Resu
         } else if delivery.run.is_some() {
             // What is being worked on ends with the work.
             let expires_at = context.now + context.state.wake_rules().life.max(1_000);
-            events.push(deliveries::told(Delivery { expires_at, ..(*delivery).clone() }));
+            events.push(told(Delivery { expires_at, ..(*delivery).clone() }));
         } else {
-            deliveries::expire(context, &delivery, "nobody took it up in time", events);
+            expire(context, &delivery, "nobody took it up in time", events);
         }
     }
     Ok(())
 }
 
 /// Sends a wake to wherever its agent can be reached, or notes that it cannot.
-pub fn send(
+fn send(
     context: &Context<'_>,
     delivery: &Delivery,
     through: Option<ConnectionId>,
@@ -43,28 +44,27 @@ pub fn send(
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
     let Some(agent) = context.state.member(delivery.agent) else {
-        let why = Some("the agent was removed".to_owned());
-        events.push(deliveries::told(deliveries::end(context, delivery, DeliveryState::Cancelled, why, None)));
+        events.push(cancelled(context, delivery, "the agent was removed"));
         return Ok(());
     };
     if through.is_none() && !context.state.is_reachable(agent.id) {
         let (state, why) = (DeliveryState::Queued, Some(OFFLINE.to_owned()));
-        events.push(deliveries::told(Delivery { state, why, updated_at: context.now, ..delivery.clone() }));
+        events.push(told(Delivery { state, why, updated_at: context.now, ..delivery.clone() }));
         return Ok(());
     }
     // One that was taken stays taken when it is sent again.
     let state = if delivery.state == DeliveryState::Queued { DeliveryState::Leased } else { delivery.state };
     let sent = Delivery { state, why: None, updated_at: context.now, ..delivery.clone() };
     if sent.state != delivery.state || sent.messages != delivery.messages || delivery.why.is_some() {
-        events.push(deliveries::told(sent.clone()));
+        events.push(told(sent.clone()));
     }
     let bundle = bundles.load(context, &sent)?;
     let task = match sent.task {
         Some(task) => context.history.get::<Task>(task)?,
         None => None,
     };
-    let session = runs::of_wake(context, &sent)?;
-    attention::wake(context, agent, sent.reason, through, events, |wake| {
+    let session = threads::session_of_wake(context, &sent)?;
+    wake(context, agent, sent.reason, through, events, |wake| {
         wake.channel = sent.channel;
         bundle.fill(wake);
         wake.task = task;
@@ -83,8 +83,8 @@ pub fn send_task(context: &Context<'_>, delivery: &Delivery, task: &Task, events
         why: (!reachable).then(|| OFFLINE.to_owned()),
         ..delivery.clone()
     };
-    events.push(deliveries::told(sent.clone()));
-    attention::wake(context, agent, sent.reason, None, events, |wake| {
+    events.push(told(sent.clone()));
+    wake(context, agent, sent.reason, None, events, |wake| {
         wake.channel = task.channel;
         wake.task = Some(task.clone());
         wake.delivery = Some(Arc::new(sent));
@@ -93,7 +93,7 @@ pub fn send_task(context: &Context<'_>, delivery: &Delivery, task: &Task, events
 
 /// An agent is back: what waited for it is sent, one wake per thread, and what it had been sent before is sent again.
 /// `connection` is where it is now; what went there already is not repeated.
-pub fn send_what_waited(
+pub fn on_return(
     context: &Context<'_>,
     agent: MemberId,
     connection: ConnectionId,
@@ -129,8 +129,7 @@ fn collapsed(context: &Context<'_>, missed: Vec<Arc<Delivery>>, events: &mut Vec
                 oldest.messages.extend(delivery.messages.iter().copied());
                 oldest.messages.sort_unstable();
                 oldest.messages.dedup();
-                let why = Some(format!("joined {}", oldest.id));
-                events.push(deliveries::told(deliveries::end(context, &delivery, DeliveryState::Cancelled, why, None)));
+                events.push(cancelled(context, &delivery, format!("joined {}", oldest.id)));
             }
             None => kept.push((*delivery).clone()),
         }
@@ -138,9 +137,52 @@ fn collapsed(context: &Context<'_>, missed: Vec<Arc<Delivery>>, events: &mut Vec
     kept
 }
 
+/// Somebody wakes an agent without a word; nothing where it cannot be reached.
+pub fn by_hand(context: &Context<'_>, agent: &Member) -> Vec<Event> {
+    let mut events = Vec::new();
+    wake(context, agent, WakeReason::Manual, None, &mut events, |_| {});
+    events
+}
+
+/// Wakes an agent that can be reached, directly or through its daemon; `through` where a daemon is just taking it up.
+fn wake(
+    context: &Context<'_>,
+    agent: &Member,
+    reason: WakeReason,
+    through: Option<ConnectionId>,
+    events: &mut Vec<Event>,
+    fill: impl FnOnce(&mut Wake),
+) {
+    let through = through.or_else(|| context.state.carrier_of(agent.id));
+    if through.is_none() && !context.state.is_reachable(agent.id) {
+        return;
+    }
+    let mut wake = Wake {
+        agent: agent.id,
+        agent_name: agent.name.clone(),
+        through,
+        reason,
+        channel: None,
+        recent: Vec::new(),
+        thread: None,
+        task: None,
+        delivery: None,
+        session: None,
+    };
+    fill(&mut wake);
+    events.push(Event::Woken(Arc::new(wake)));
+    if context.state.presence_of(agent.id) == Presence::Sleeping {
+        events.push(Event::PresenceChanged {
+            member: agent.id,
+            workspace: agent.workspace,
+            presence: Presence::Online,
+        });
+    }
+}
+
 /// The context of wakes; those of one message share it.
 #[derive(Default)]
-pub struct Bundles(HashMap<(ChannelId, Option<MessageId>, MessageId), Arc<Bundle>>);
+struct Bundles(HashMap<(ChannelId, Option<MessageId>, MessageId), Arc<Bundle>>);
 
 #[derive(Default)]
 struct Bundle {
@@ -182,14 +224,14 @@ fn load(
     last: MessageId,
 ) -> Result<Bundle, Refusal> {
     let seq = context.history.message(last)?.map_or(u64::MAX, |message| message.seq);
-    let recent = context.history.messages_up_to(channel, seq, WAKE_MESSAGES)?;
+    let recent = context.history.messages_up_to(channel, seq, MAX_WAKE_MESSAGES)?;
     let root = match thread {
         Some(root) => context.history.message(root)?,
         None => None,
     };
     let thread = match root {
         Some(root) => {
-            let replies = context.history.newest_replies(root.id, WAKE_MESSAGES)?;
+            let replies = context.history.newest_replies(root.id, MAX_WAKE_MESSAGES)?;
             let replies = replies.into_iter().filter(|reply| reply.seq <= seq).map(Arc::new).collect();
             Some(WakeThread { root: Arc::new(root), replies })
         }

@@ -1,4 +1,4 @@
-//! The brake: where agents that go on among themselves are stopped until people say how it continues.
+//! The loop guard: where agents that go on among themselves are stopped until people say how it continues.
 //!
 //! Counted per root, and only where agents wake agents: how deep, how often, how often the same two. And in a channel or
 //! thread: how many turns agents took without a person between them, which also stops those that need no wake to answer each
@@ -9,26 +9,26 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::messages::Voice;
 use super::origin::Origin;
-use super::windows::{callable, suppressed};
-use super::{Context, Decision, attention, deliveries, messages};
-use crate::command::{Reply, Send};
+use super::steps::{answered, of_run, suppressed, told};
+use super::want::{callable, wanted_by};
+use crate::Millis;
+use crate::command::Reply;
+use crate::decide::{Context, Decision};
 use crate::delivery::{Cause, Delivery, DeliveryState, HELD};
 use crate::event::Event;
 use crate::hash::fnv64;
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::*;
-use crate::record::Filter;
+use crate::record::{Filter, Record};
 use crate::refusal::{Code, Refusal};
 use crate::state::Room;
-use crate::{Actor, Millis, access};
 
 /// Nobody decides in this time: stopped.
 const LIFE: Millis = 24 * 60 * 60 * 1000;
 /// How many of an agent's wakes are looked at to find out what it was asked.
-const LOOKED_AT: usize = 100;
+const MAX_LOOKED_AT: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -139,7 +139,7 @@ fn was_woken_for(context: &Context<'_>, step: &Step) -> Result<bool, Refusal> {
     if context.state.deliveries().of_agent(step.from).any(|delivery| same(delivery)) {
         return Ok(true);
     }
-    let newest = context.history.list::<Delivery>(&Filter::owner(step.from).limit(LOOKED_AT))?;
+    let newest = context.history.list::<Delivery>(&Filter::owner(step.from).limit(MAX_LOOKED_AT))?;
     Ok(newest.iter().any(same))
 }
 
@@ -169,7 +169,7 @@ fn spoken_to(context: &Context<'_>, agents: &[MemberId], events: &mut Vec<Event>
 }
 
 /// A sentence that an agent hands to whoever should take it counts like a wake.
-pub fn hand_on(context: &Context<'_>, speaker: &Member, events: &mut Vec<Event>) -> Result<(), Refusal> {
+pub fn on_sentence(context: &Context<'_>, speaker: &Member, events: &mut Vec<Event>) -> Result<(), Refusal> {
     if !speaker.is_agent() {
         return Ok(());
     }
@@ -211,8 +211,63 @@ pub struct Held {
     pub message_id: Option<MessageId>,
 }
 
+impl Held {
+    pub fn of(approval: &Approval) -> Option<Self> {
+        serde_json::from_str(&approval.payload).ok()
+    }
+
+    pub fn origin(&self) -> Origin {
+        Origin { root: Some(self.root_id), depth: self.depth, answers: None }
+    }
+
+    /// The wake it answers, while that is open.
+    pub fn open_delivery(&self, context: &Context<'_>) -> Option<DeliveryId> {
+        self.delivery_id.filter(|id| context.state.deliveries().get(*id).is_some())
+    }
+
+    /// The wakes it answers, now that it stands in this message.
+    pub fn answered(&self, context: &Context<'_>, reply: MessageId) -> Vec<Event> {
+        self.answers(context).iter().map(|delivery| answered(context, delivery, reply)).collect()
+    }
+
+    /// The wakes it would have answered, now that it will never be said.
+    pub fn suppressed(&self, context: &Context<'_>) -> Vec<Event> {
+        let stopped =
+            |delivery: &Arc<Delivery>| Delivery { updated_at: context.now, ..suppressed((**delivery).clone()) };
+        self.answers(context).iter().map(|delivery| told(stopped(delivery))).collect()
+    }
+
+    /// One open wake, or all that its run took.
+    fn answers(&self, context: &Context<'_>) -> Vec<Arc<Delivery>> {
+        let Some(delivery) = self.delivery_id.and_then(|id| context.state.deliveries().get(id)) else {
+            return Vec::new();
+        };
+        match delivery.run {
+            Some(run) => of_run(context, delivery.agent, run),
+            None => vec![Arc::clone(delivery)],
+        }
+    }
+}
+
+/// Keeps an agent's text back where agents have gone on among themselves for too long, and asks the people of the channel; the
+/// author is told that it is held. None where the text may be posted. `root` is the message at the top of its thread, `becomes`
+/// the message whose text it would be, where it is not a new one.
+pub fn hold_back(
+    context: &mut Context<'_>,
+    room: &Room,
+    message: &Message,
+    root: Option<&Message>,
+    answers: Option<&Delivery>,
+    becomes: Option<MessageId>,
+) -> Result<Option<Decision>, Refusal> {
+    match limit_of(context, room, message, root)? {
+        Some(limit) => hold(context, room, message, limit, answers, becomes).map(Some),
+        None => Ok(None),
+    }
+}
+
 /// Why an agent's text may not be posted now, if so. `root` is the message at the top of its thread.
-pub fn limit_of(
+fn limit_of(
     context: &Context<'_>,
     room: &Room,
     message: &Message,
@@ -230,13 +285,12 @@ pub fn limit_of(
             return Ok(Some(Limit::Row));
         }
     }
-    let wanted = attention::wanted_by(context.state, room, message, root, None);
+    let wanted = wanted_by(context.state, room, message, root, None);
     let called: Vec<_> = callable(context.state, message, &wanted).iter().map(|(agent, _)| agent.id).collect();
     exceeded(context, &step, &called)
 }
 
-/// Keeps a text back and asks the people of the channel; the author is told that it is held.
-pub fn hold(
+fn hold(
     context: &mut Context<'_>,
     room: &Room,
     message: &Message,
@@ -267,7 +321,7 @@ pub fn hold(
     let mut events = vec![Event::Saved(approval.into())];
     events.extend(answers.map(|delivery| {
         let why = Some(HELD.to_owned());
-        deliveries::told(Delivery { why, updated_at: context.now, ..delivery.clone() })
+        told(Delivery { why, updated_at: context.now, ..delivery.clone() })
     }));
     Ok(Decision { refused, ..Decision::new(Reply::Done, events) })
 }
@@ -294,7 +348,7 @@ fn question(
         note: None,
         created_at: context.now,
         reviewed_at: None,
-        kind: ApprovalKind::Brake,
+        kind: ApprovalKind::LoopGuard,
         hash: Some(hash),
         run: None,
         asker: began.map(|message| message.sender).filter(person),
@@ -312,9 +366,34 @@ fn fingerprint(message: &Message, limit: Limit) -> String {
     format!("brake-{}-{:016x}", message.root_id(), fnv64(&[message.content.as_bytes()]))
 }
 
-/// What people's word on a held text leads to: it is posted, or the chain ends.
-pub fn decided(context: &mut Context<'_>, approval: &Approval) -> Result<Vec<Event>, Refusal> {
-    let Ok(held) = serde_json::from_str::<Held>(&approval.payload) else { return Ok(Vec::new()) };
+/// Where the held text came from, with what people grant on top of its limits if they say to continue.
+pub fn on_granted(context: &Context<'_>, approval: &Approval, held: &Held) -> Result<Cause, Refusal> {
+    let cause = cause_of_held(context, approval, held)?;
+    let more = if approval.scope == ApprovalScope::Run { context.state.wake_rules().grant } else { 0 };
+    Ok(Cause { granted: cause.granted.saturating_add(more), updated_at: context.now, ..cause })
+}
+
+/// A held text was posted: what its own wakes counted comes on top of what was granted.
+pub fn on_release(mut granted: Cause, released: Vec<Event>, events: &mut Vec<Event>) {
+    for event in released {
+        match event {
+            Event::Saved(Record::Cause(counted)) if counted.id == granted.id => {
+                granted = Cause { granted: granted.granted, ..counted };
+            }
+            other => events.push(other),
+        }
+    }
+    events.push(Event::Saved(granted.into()));
+}
+
+/// People stopped the chain: no agent wakes an agent in it any more.
+pub fn on_stopped(context: &Context<'_>, approval: &Approval, held: &Held) -> Result<Event, Refusal> {
+    let cause = cause_of_held(context, approval, held)?;
+    let created_at = if held.limit == Limit::Alone { context.now } else { cause.created_at };
+    Ok(Event::Saved(Cause { closed: true, created_at, updated_at: context.now, ..cause }.into()))
+}
+
+fn cause_of_held(context: &Context<'_>, approval: &Approval, held: &Held) -> Result<Cause, Refusal> {
     let step = Step {
         from: approval.agent,
         root: held.root_id,
@@ -322,83 +401,9 @@ pub fn decided(context: &mut Context<'_>, approval: &Approval) -> Result<Vec<Eve
         workspace: approval.workspace,
         channel: Some(held.channel_id),
     };
-    let cause = match held.limit {
-        Limit::Alone => alone_of(context, &step)?,
-        Limit::Depth | Limit::Wakes | Limit::Pair | Limit::Row => cause_of(context, &step)?,
-    };
-    let mut events = Vec::new();
-    if approval.status == ApprovalStatus::Approved {
-        // Stored before the text is: what it wakes is counted on top of it.
-        let granted = if approval.scope == ApprovalScope::Run { context.state.wake_rules().grant } else { 0 };
-        let cause = Cause { granted: cause.granted.saturating_add(granted), updated_at: context.now, ..cause };
-        release(context, approval.agent, held, cause, &mut events)?;
-    } else {
-        let created_at = if held.limit == Limit::Alone { context.now } else { cause.created_at };
-        events.push(Event::Saved(Cause { closed: true, created_at, updated_at: context.now, ..cause }.into()));
-        let actor = Actor::new(approval.agent, Door::Rest);
-        let place = held.message_id;
-        events.extend(place.into_iter().flat_map(|id| messages::rewrite_if_there(context, actor, id, "stopped")));
-        let stopped = held.delivery_id.map(|id| answered_by_it(context, id)).unwrap_or_default();
-        events.extend(stopped.iter().map(|delivery| {
-            deliveries::told(Delivery { updated_at: context.now, ..suppressed((**delivery).clone()) })
-        }));
-    }
-    Ok(events)
-}
-
-fn release(
-    context: &mut Context<'_>,
-    agent: MemberId,
-    held: Held,
-    mut cause: Cause,
-    events: &mut Vec<Event>,
-) -> Result<(), Refusal> {
-    let actor = Actor::new(agent, Door::Rest);
-    let room = access::room_to_speak(context.state, actor, held.channel_id)
-        .map_err(|_| Refusal::conflict("the agent can no longer speak in the channel"))?;
-    let open = held.delivery_id.filter(|id| context.state.deliveries().get(*id).is_some());
-    let released = match held.message_id {
-        Some(id) => {
-            let finished = messages::finish(context, actor, room, id, held.text)?;
-            for delivery in open.map(|delivery| answered_by_it(context, delivery)).unwrap_or_default() {
-                let answered = deliveries::end(context, &delivery, DeliveryState::Answered, None, Some(id));
-                events.push(deliveries::told(answered));
-            }
-            finished
-        }
-        None => {
-            let send = Send {
-                channel: held.channel_id,
-                content: held.text,
-                content_type: held.content_type,
-                thread: held.thread_id,
-                file: held.file_id,
-                delivery: open,
-                ..Send::default()
-            };
-            let origin = Origin { root: Some(held.root_id), depth: held.depth, answers: None };
-            messages::post(context, actor, room, send, Voice::Released(origin))?
-        }
-    };
-    for event in released.events {
-        match event {
-            // What the text itself counted, on top of what was granted.
-            Event::Saved(crate::record::Record::Cause(counted)) if counted.id == cause.id => {
-                cause = Cause { granted: cause.granted, ..counted };
-            }
-            other => events.push(other),
-        }
-    }
-    events.push(Event::Saved(cause.into()));
-    Ok(())
-}
-
-/// The wakes that a held text answers: one, or all that its run took.
-fn answered_by_it(context: &Context<'_>, delivery: DeliveryId) -> Vec<Arc<Delivery>> {
-    let Some(delivery) = context.state.deliveries().get(delivery) else { return Vec::new() };
-    match delivery.run {
-        Some(run) => deliveries::of_run(context, delivery.agent, run),
-        None => vec![Arc::clone(delivery)],
+    match held.limit {
+        Limit::Alone => alone_of(context, &step),
+        Limit::Depth | Limit::Wakes | Limit::Pair | Limit::Row => cause_of(context, &step),
     }
 }
 

@@ -1,25 +1,26 @@
-//! Quiet windows: what one sender says in quick succession makes one wake, sent when the sender has paused.
+//! Debounce: what one sender says in quick succession makes one wake, sent when the sender has paused.
 //!
 //! A message that wants agents opens a delivery for each. What the sender adds joins it; a message that wants other agents
-//! closes it, because it begins something else. The wake is sent when the window ends, with everything that was said.
+//! closes it, because it begins something else. The wake is sent when the pause is over, with everything that was said.
 
 use std::sync::Arc;
 
-use super::{Context, attention, brake, deliveries, origin};
-use crate::delivery::{COLLECTING, Delivery, DeliveryState};
-use crate::event::{Event, WakeReason};
+use super::steps::{cancelled, expire, new_delivery, suppressed, told};
+use super::want::{self, Wanted, callable};
+use super::{loop_guard, origin};
+use crate::decide::{Context, notify};
+use crate::delivery::{Delivery, DeliveryState};
+use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
 use crate::refusal::Refusal;
-use crate::state::{Room, State};
+use crate::state::Room;
 use crate::{Actor, Millis};
 
 /// One wake speaks of no more messages than it bundles.
 const MAX_JOINED: usize = 20;
 /// How many wakes of one agent may be open; the oldest makes room.
 const MAX_OPEN: usize = 1_000;
-
-pub type Wanted = (Arc<Member>, WakeReason);
 
 /// Adds what a message that was just said means for the agents it wants, and for those its sender wanted before.
 pub fn collect(
@@ -49,15 +50,6 @@ pub fn collect(
     open_all(context, room, message, &called, events)
 }
 
-/// The agents among those a message wants that it wakes. Agents wake each other only by name, or face to face.
-pub fn callable(state: &State, message: &Message, wanted: &[Wanted]) -> Vec<Wanted> {
-    let by_agent = state.is_agent(message.sender);
-    let explicit = |reason: WakeReason| matches!(reason, WakeReason::Mention | WakeReason::Dm);
-    let wakes =
-        |(member, reason): &&Wanted| member.is_agent() && member.guest.is_none() && (!by_agent || explicit(*reason));
-    wanted.iter().filter(wakes).cloned().collect()
-}
-
 /// What the sender of a message is still adding to, where the message would join it.
 fn collecting(context: &Context<'_>, message: &Message) -> Vec<Arc<Delivery>> {
     let table = context.state.deliveries();
@@ -75,15 +67,15 @@ fn collecting(context: &Context<'_>, message: &Message) -> Vec<Arc<Delivery>> {
 fn joined(context: &Context<'_>, delivery: &Delivery, message: &Message) -> Event {
     let mut messages = delivery.messages.clone();
     messages.push(message.id);
-    let due_at = window_end(context, message.door, delivery.created_at);
-    deliveries::told(Delivery { messages, due_at, updated_at: context.now, ..delivery.clone() })
+    let due_at = pause_end(context, message.door, delivery.created_at);
+    told(Delivery { messages, due_at, updated_at: context.now, ..delivery.clone() })
 }
 
 fn sealed(context: &Context<'_>, delivery: &Delivery) -> Event {
-    deliveries::told(Delivery { due_at: context.now, updated_at: context.now, ..delivery.clone() })
+    told(Delivery { due_at: context.now, updated_at: context.now, ..delivery.clone() })
 }
 
-fn window_end(context: &Context<'_>, door: Door, began: Millis) -> Millis {
+fn pause_end(context: &Context<'_>, door: Door, began: Millis) -> Millis {
     let rules = context.state.wake_rules();
     (context.now + rules.window(door)).min(began + rules.longest)
 }
@@ -100,7 +92,7 @@ fn refuse_too_many(context: &mut Context<'_>, message: &Message, called: &mut Ve
     let notice = Notification {
         channel: Some(message.channel),
         message: Some(message.id),
-        ..attention::notification(context, message.sender, "wake_refused", title, body)
+        ..notify::plain(context, message.sender, "wake_refused", title, body)
     };
     events.push(Event::Saved(notice.into()));
 }
@@ -113,11 +105,11 @@ fn open_all(
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
     let agents: Vec<_> = called.iter().map(|(agent, _)| agent.id).collect();
-    let from = brake::Step::of_message(message, room.channel.workspace);
-    let goes_on = brake::count(context, &from, &agents, events)?;
+    let from = loop_guard::Step::of_message(message, room.channel.workspace);
+    let goes_on = loop_guard::count(context, &from, &agents, events)?;
     for (agent, reason) in called {
         make_room(context, agent.id, events);
-        let due_at = window_end(context, message.door, context.now);
+        let due_at = pause_end(context, message.door, context.now);
         let fresh = new_delivery(context, room.channel.workspace, agent.id, message.sender, *reason);
         let delivery = Delivery {
             channel: Some(message.channel),
@@ -128,44 +120,9 @@ fn open_all(
             due_at,
             ..fresh
         };
-        events.push(deliveries::told(if goes_on { delivery } else { suppressed(delivery) }));
+        events.push(told(if goes_on { delivery } else { suppressed(delivery) }));
     }
     Ok(())
-}
-
-pub fn suppressed(delivery: Delivery) -> Delivery {
-    Delivery { state: DeliveryState::Suppressed, why: Some("people stopped this conversation".to_owned()), ..delivery }
-}
-
-/// A delivery that collects; callers say what of.
-pub fn new_delivery(
-    context: &mut Context<'_>,
-    workspace: WorkspaceId,
-    agent: MemberId,
-    sender: MemberId,
-    reason: WakeReason,
-) -> Delivery {
-    Delivery {
-        id: DeliveryId(context.new_id()),
-        workspace,
-        channel: None,
-        thread: None,
-        agent,
-        sender,
-        reason,
-        state: DeliveryState::Queued,
-        why: Some(COLLECTING.to_owned()),
-        messages: Vec::new(),
-        task: None,
-        root: MessageId::NONE,
-        depth: 0,
-        run: None,
-        reply: None,
-        created_at: context.now,
-        updated_at: context.now,
-        due_at: context.now,
-        expires_at: context.now + context.state.wake_rules().life,
-    }
 }
 
 /// Memory is bounded: who is wanted a thousand times and never answers loses the oldest, loudly.
@@ -175,12 +132,12 @@ fn make_room(context: &mut Context<'_>, agent: MemberId, events: &mut Vec<Event>
     }
     let oldest = context.state.deliveries().of_agent(agent).find(|delivery| delivery.run.is_none()).cloned();
     if let Some(oldest) = oldest {
-        deliveries::expire(context, &oldest, "too many wait for this agent", events);
+        expire(context, &oldest, "too many wait for this agent", events);
     }
 }
 
 /// Somebody types: what they said last waits for more, and an agent shows that it took its wake.
-pub fn typed(context: &Context<'_>, actor: Actor, channel: ChannelId, on: bool, events: &mut Vec<Event>) {
+pub fn on_typing(context: &Context<'_>, actor: Actor, channel: ChannelId, on: bool, events: &mut Vec<Event>) {
     let table = context.state.deliveries();
     if table.is_empty() {
         return;
@@ -190,30 +147,25 @@ pub fn typed(context: &Context<'_>, actor: Actor, channel: ChannelId, on: bool, 
         let wanted = if on { delivery.due_at.max(context.now + rules.typing) } else { context.now + rules.quiet };
         let due_at = wanted.min(delivery.created_at + rules.longest);
         if due_at != delivery.due_at {
-            events.push(deliveries::told(Delivery { due_at, updated_at: context.now, ..(**delivery).clone() }));
+            events.push(told(Delivery { due_at, updated_at: context.now, ..(**delivery).clone() }));
         }
     }
     if on {
-        events.extend(taken(context, actor.member, channel));
+        events.extend(on_writing(context, actor.member, channel));
     }
 }
 
 /// A plain agent says that it took a wake by beginning to write.
-pub fn taken(context: &Context<'_>, agent: MemberId, channel: ChannelId) -> Option<Event> {
+pub fn on_writing(context: &Context<'_>, agent: MemberId, channel: ChannelId) -> Option<Event> {
     let delivery = origin::being_worked_on(context, agent, channel)?;
     let news = delivery.state != DeliveryState::Admitted;
     news.then(|| {
-        deliveries::told(Delivery {
-            state: DeliveryState::Admitted,
-            why: None,
-            updated_at: context.now,
-            ..(**delivery).clone()
-        })
+        told(Delivery { state: DeliveryState::Admitted, why: None, updated_at: context.now, ..(**delivery).clone() })
     })
 }
 
 /// What was said says something else now: before the wake is sent, its new text decides whom it wants.
-pub fn edited(
+pub fn on_edit(
     context: &mut Context<'_>,
     room: &Room,
     message: &Message,
@@ -225,23 +177,21 @@ pub fn edited(
     if touched.is_empty() {
         return Ok(());
     }
-    let worker = attention::worker_in(context, message, root)?;
-    let wanted = attention::wanted_by(context.state, room, message, root, worker);
+    let wanted = want::by_message(context, room, message, root)?;
     let mut called = callable(context.state, message, &wanted);
     for delivery in &touched {
         let still = called.iter().any(|(agent, _)| agent.id == delivery.agent);
         if !still && !wanted_otherwise(context, room, delivery, message.id, root)? {
-            let why = Some("no longer mentioned".to_owned());
-            events.push(deliveries::told(deliveries::end(context, delivery, DeliveryState::Cancelled, why, None)));
+            events.push(cancelled(context, delivery, "no longer mentioned"));
         }
         called.retain(|(agent, _)| agent.id != delivery.agent);
     }
     if context.state.is_agent(message.sender) {
-        // What an agent says passes the brake before it is said, not after.
+        // What an agent says passes the loop guard before it is said, not after.
         return Ok(());
     }
     for (member, reason) in &called {
-        let notification = attention::message_notification(context, member, message, *reason);
+        let notification = notify::of_message(context, member, message, *reason);
         events.push(Event::Saved(notification.into()));
     }
     refuse_too_many(context, message, &mut called, events);
@@ -258,8 +208,7 @@ fn wanted_otherwise(
 ) -> Result<bool, Refusal> {
     for id in delivery.messages.iter().filter(|id| **id != except) {
         let Some(message) = context.history.message(*id)?.filter(|message| !message.deleted) else { continue };
-        let worker = attention::worker_in(context, &message, root)?;
-        let wanted = attention::wanted_by(context.state, room, &message, root, worker);
+        let wanted = want::by_message(context, room, &message, root)?;
         if wanted.iter().any(|(member, _)| member.id == delivery.agent) {
             return Ok(true);
         }
@@ -268,7 +217,12 @@ fn wanted_otherwise(
 }
 
 /// What was said was taken back, and with it the wakes that spoke of nothing else.
-pub fn deleted(context: &Context<'_>, room: &Room, message: &Message, events: &mut Vec<Event>) -> Result<(), Refusal> {
+pub fn on_delete(
+    context: &Context<'_>,
+    room: &Room,
+    message: &Message,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
     let table = context.state.deliveries();
     let root = match message.thread {
         Some(root) if !table.is_empty() => context.history.message(root)?,
@@ -281,13 +235,12 @@ pub fn deleted(context: &Context<'_>, room: &Room, message: &Message, events: &m
     concerned.sort_by_key(|delivery| delivery.id);
     for delivery in concerned {
         let stays = wanted_otherwise(context, room, &delivery, message.id, root.as_ref())?;
-        events.push(deliveries::told(if stays {
+        events.push(if stays {
             let messages = delivery.messages.iter().copied().filter(|id| *id != message.id).collect();
-            Delivery { messages, updated_at: context.now, ..(*delivery).clone() }
+            told(Delivery { messages, updated_at: context.now, ..(*delivery).clone() })
         } else {
-            let why = Some("the message was deleted".to_owned());
-            deliveries::end(context, &delivery, DeliveryState::Cancelled, why, None)
-        }));
+            cancelled(context, &delivery, "the message was deleted")
+        });
     }
     Ok(())
 }

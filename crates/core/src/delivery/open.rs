@@ -8,7 +8,7 @@ use crate::Millis;
 use crate::ids::*;
 
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct OpenDeliveries {
     open: HashMap<DeliveryId, Arc<Delivery>>,
     of_agent: HashMap<MemberId, BTreeSet<DeliveryId>>,
     collecting: HashMap<(MemberId, ChannelId), BTreeSet<DeliveryId>>,
@@ -17,7 +17,7 @@ pub struct Table {
     sent_to: HashMap<DeliveryId, ConnectionId>,
 }
 
-impl Table {
+impl OpenDeliveries {
     pub fn is_empty(&self) -> bool {
         self.open.is_empty()
     }

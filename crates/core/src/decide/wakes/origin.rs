@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::{Context, deliveries};
+use super::steps::own_open;
+use crate::decide::Context;
 use crate::delivery::Delivery;
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -16,7 +17,7 @@ use crate::state::Room;
 use crate::{Actor, Millis};
 
 /// How many wakes of an agent are looked through for the one that it passed on.
-const RECENT_WAKES: usize = 100;
+const MAX_RECENT_WAKES: usize = 100;
 
 #[derive(Default)]
 pub struct Origin {
@@ -28,46 +29,46 @@ pub struct Origin {
 }
 
 impl Origin {
+    pub fn of_message(
+        context: &Context<'_>,
+        actor: Actor,
+        room: &Room,
+        named: Option<DeliveryId>,
+        thread: Option<&Message>,
+    ) -> Result<Self, Refusal> {
+        if !context.state.is_agent(actor.member) {
+            return Ok(Self::default());
+        }
+        let channel = room.channel.id;
+        let answers = match named {
+            Some(id) => Some(own_here(context, actor, channel, id)?),
+            None => oldest_open(context, actor.member, channel, thread.map(|root| root.id)).cloned(),
+        };
+        if let Some(delivery) = answers {
+            let origin = Self::after(delivery.root, delivery.depth);
+            return Ok(Self { answers: Some(delivery), ..origin });
+        }
+        Ok(thread_or_nearby(context, actor.member, room, thread))
+    }
+
+    /// What goes on where an agent's message had to end: it has the same root, and no wake is answered by it.
+    pub fn of_more(context: &Context<'_>, actor: Actor, room: &Room, thread: Option<&Message>) -> Self {
+        match context.state.is_agent(actor.member) {
+            true => thread_or_nearby(context, actor.member, room, thread),
+            false => Self::default(),
+        }
+    }
+
+    /// What an agent does in a channel without saying anything, such as handing out a task.
+    pub fn of_deed(context: &Context<'_>, agent: MemberId, room: &Room) -> Self {
+        match oldest_open(context, agent, room.channel.id, None) {
+            Some(delivery) => Self::after(delivery.root, delivery.depth),
+            None => thread_or_nearby(context, agent, room, None),
+        }
+    }
+
     fn after(root: MessageId, depth: u32) -> Self {
         Self { root: Some(root), depth: depth.saturating_add(1), answers: None }
-    }
-}
-
-pub fn of_message(
-    context: &Context<'_>,
-    actor: Actor,
-    room: &Room,
-    named: Option<DeliveryId>,
-    thread: Option<&Message>,
-) -> Result<Origin, Refusal> {
-    if !context.state.is_agent(actor.member) {
-        return Ok(Origin::default());
-    }
-    let channel = room.channel.id;
-    let answers = match named {
-        Some(id) => Some(own_here(context, actor, channel, id)?),
-        None => oldest_open(context, actor.member, channel, thread.map(|root| root.id)).cloned(),
-    };
-    if let Some(delivery) = answers {
-        let origin = Origin::after(delivery.root, delivery.depth);
-        return Ok(Origin { answers: Some(delivery), ..origin });
-    }
-    Ok(thread_or_nearby(context, actor.member, room, thread))
-}
-
-/// What goes on where an agent's message had to end: it has the same root, and no wake is answered by it.
-pub fn of_more(context: &Context<'_>, actor: Actor, room: &Room, thread: Option<&Message>) -> Origin {
-    match context.state.is_agent(actor.member) {
-        true => thread_or_nearby(context, actor.member, room, thread),
-        false => Origin::default(),
-    }
-}
-
-/// What an agent does in a channel without saying anything, such as handing out a task.
-pub fn of_deed(context: &Context<'_>, agent: MemberId, room: &Room) -> Origin {
-    match oldest_open(context, agent, room.channel.id, None) {
-        Some(delivery) => Origin::after(delivery.root, delivery.depth),
-        None => thread_or_nearby(context, agent, room, None),
     }
 }
 
@@ -85,7 +86,7 @@ fn thread_or_nearby(context: &Context<'_>, agent: MemberId, room: &Room, thread:
 }
 
 fn own_here(context: &Context<'_>, actor: Actor, channel: ChannelId, id: DeliveryId) -> Result<Arc<Delivery>, Refusal> {
-    let delivery = deliveries::own_open(context, actor, id)?;
+    let delivery = own_open(context, actor, id)?;
     if delivery.channel != Some(channel) {
         return Err(Refusal::bad_request("this wake belongs to another channel"));
     }
@@ -107,12 +108,12 @@ fn oldest_open<'a>(
 }
 
 /// The person whose words made an agent work: who woke it, else who woke the agent that did, wake by wake. The thread it was said
-/// in counts for nothing here, although the brake goes by it: an agent picks its threads, and must not pick who decides.
+/// in counts for nothing here, although the loop guard goes by it: an agent picks its threads, and must not pick who decides.
 pub fn person_behind(context: &Context<'_>, delivery: &Delivery) -> Result<Option<MemberId>, Refusal> {
     let mut step = delivery.clone();
     // Each step is less deep than the one before, so this ends.
     while context.state.is_agent(step.sender) {
-        let filter = Filter::owner(step.sender).limit(RECENT_WAKES);
+        let filter = Filter::owner(step.sender).limit(MAX_RECENT_WAKES);
         let led_here = |wake: &Delivery| wake.root == step.root && wake.depth < step.depth && wake.id < step.id;
         match context.history.list::<Delivery>(&filter)?.into_iter().find(led_here) {
             Some(wake) => step = wake,

@@ -2,19 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Lease, Place, PoolLink};
+use super::{Fence, Lease, Place, PoolLink};
 use crate::ids::ChannelId;
-use crate::record::Record;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
+pub struct Leases {
     leases: BTreeMap<Place, Lease>,
     held: HashMap<String, Place>,
     fence: u64,
     links: BTreeMap<ChannelId, PoolLink>,
 }
 
-impl Table {
+impl Leases {
     pub fn lease(&self, place: &Place) -> Option<&Lease> {
         self.leases.get(place)
     }
@@ -46,33 +45,25 @@ impl Table {
         self.links.values().filter(move |link| link.guild == guild && link.voice_channel == voice_channel)
     }
 
-    /// Follows a stored record; what is no business of pools is left alone.
-    pub(crate) fn put(&mut self, record: &Record) {
-        match record {
-            Record::Lease(lease) => {
-                self.forget(&lease.place);
-                self.held.insert(lease.agent.clone(), lease.place.clone());
-                self.leases.insert(lease.place.clone(), lease.clone());
-            }
-            Record::Fence(fence) => self.fence = self.fence.max(fence.last),
-            Record::PoolLink(link) => {
-                self.links.insert(link.channel, link.clone());
-            }
-            _ => {}
-        }
+    pub(crate) fn put_lease(&mut self, lease: &Lease) {
+        self.forget(&lease.place);
+        self.held.insert(lease.agent.clone(), lease.place.clone());
+        self.leases.insert(lease.place.clone(), lease.clone());
     }
 
-    pub(crate) fn remove(&mut self, record: &Record) {
-        match record {
-            Record::Lease(lease) => self.forget(&lease.place),
-            Record::PoolLink(link) => {
-                self.links.remove(&link.channel);
-            }
-            _ => {}
-        }
+    pub(crate) fn put_fence(&mut self, fence: &Fence) {
+        self.fence = self.fence.max(fence.last);
     }
 
-    fn forget(&mut self, place: &Place) {
+    pub(crate) fn put_link(&mut self, link: &PoolLink) {
+        self.links.insert(link.channel, link.clone());
+    }
+
+    pub(crate) fn remove_link(&mut self, channel: ChannelId) {
+        self.links.remove(&channel);
+    }
+
+    pub(crate) fn forget(&mut self, place: &Place) {
         if let Some(old) = self.leases.remove(place) {
             self.held.remove(&old.agent);
         }

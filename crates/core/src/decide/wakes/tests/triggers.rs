@@ -1,45 +1,18 @@
 //! Waking agents: the four triggers, the bundled context, and what wakes nobody.
 
-use super::support::World;
 use super::support::world::{notifications, presences, register_daemon, reply, say, wakes};
-use crate::command::{Command, CreateTask, UpdateTask};
+use super::{World, task};
+use crate::command::{Command, UpdateTask};
 use crate::decide::Decision;
-use crate::event::{Audience, Event, WakeReason};
+use crate::decide::tests::{Room, connected_room as room};
+use crate::delivery::WakeReason;
+use crate::event::{Audience, Event};
 use crate::ids::*;
 use crate::model::*;
 use crate::{Actor, Refusal, refusal};
 
-struct Room {
-    world: World,
-    alice: MemberId,
-    codebot: MemberId,
-    general: ChannelId,
-}
-
-/// An agent that is connected, in a channel with its owner.
-fn room() -> Room {
-    let mut world = World::new();
-    let alice = world.alice;
-    let codebot = world.agent("codebot");
-    let general = world.channel("general", &[alice, codebot]);
-    world.connect(codebot);
-    Room { world, alice, codebot, general }
-}
-
 fn reasons(decision: &Decision) -> Vec<(MemberId, WakeReason)> {
     wakes(decision).iter().map(|wake| (wake.agent, wake.reason)).collect()
-}
-
-fn task(world: &World, assigned_to: Option<MemberId>, channel: Option<ChannelId>) -> CreateTask {
-    CreateTask {
-        workspace: world.workspace,
-        channel,
-        message: None,
-        title: "Mend the build".to_owned(),
-        description: String::new(),
-        priority: Priority::High,
-        assigned_to,
-    }
 }
 
 #[test]

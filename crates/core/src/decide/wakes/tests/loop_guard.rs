@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::support::World;
+use super::support::runs::complete;
 use super::support::world::{approvals, deliveries, message_of, reply, say, wakes};
 use crate::command::{Command, CreateTask, Reply, RequestApproval};
 use crate::decide::Decision;
-use crate::decide::brake::{Held, Limit};
+use crate::decide::wakes::loop_guard::{Held, Limit};
 use crate::delivery::{DeliveryState, WakeRules};
 use crate::ids::*;
 use crate::model::*;
@@ -141,7 +142,7 @@ fn the_chain_ends_after_6_hops() {
     assert_eq!((text.limit, text.text.as_str(), text.channel_id), (Limit::Depth, "@a7 over to you", room.general));
     assert_eq!(
         (approval.kind, approval.action.as_str(), approval.agent),
-        (ApprovalKind::Brake, "continue", room.agents[6])
+        (ApprovalKind::LoopGuard, "continue", room.agents[6])
     );
     assert!(deliveries(&said).iter().all(|delivery| delivery.agent == room.agents[6]), "nobody is woken");
     assert_eq!(deliveries(&said)[0].why.as_deref(), Some("held"));
@@ -297,7 +298,7 @@ fn held_root(approval: &Approval) -> MessageId {
 }
 
 #[test]
-fn the_people_of_the_channel_decide_a_brake_and_nobody_else() {
+fn the_people_of_the_channel_decide_whether_agents_go_on_and_nobody_else() {
     let mut room = room(2);
     let outside = room.world.admin("outside");
     room.begin();
@@ -313,7 +314,7 @@ fn the_people_of_the_channel_decide_a_brake_and_nobody_else() {
 #[test]
 fn an_agent_cannot_ask_such_a_question_itself() {
     let mut room = room(1);
-    let request = RequestApproval { action: "continue".into(), kind: ApprovalKind::Brake, ..Default::default() };
+    let request = RequestApproval { action: "continue".into(), kind: ApprovalKind::LoopGuard, ..Default::default() };
     let refused = room.world.refused(room.agents[0], Command::RequestApproval(request));
     assert_eq!(refused.code, Code::BadRequest);
 }
@@ -380,18 +381,8 @@ fn quarrel_with_runs(room: &mut Room) -> (Arc<Run>, DeliveryId, Approval) {
         let start = StartRun { delivery: wake, engine: "script".to_owned(), ..StartRun::default() };
         room.world.done(agent, Command::Run(RunCommand::Start(start)));
         let run = room.world.state.deliveries().get(wake).and_then(|wake| wake.run).expect("a run");
-        let complete = CompleteRun {
-            run,
-            end: RunEnd::Completed,
-            answer: Some(format!("@a{other} no, you ({turn})")),
-            error: None,
-            resume: None,
-            resume_line: None,
-            usage: None,
-            cost_usd: None,
-            model: None,
-        };
-        let ended = room.world.done(agent, Command::Run(RunCommand::Complete(complete)));
+        let answer = format!("@a{other} no, you ({turn})");
+        let ended = room.world.done(agent, complete(run, RunEnd::Completed, &answer));
         let Reply::Run { run, .. } = &ended.reply else { panic!("{:?}", ended.reply) };
         if let Some(approval) = approvals(&ended).first() {
             return (Arc::clone(run), wake, (*approval).clone());

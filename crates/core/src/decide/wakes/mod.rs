@@ -1,0 +1,54 @@
+//! Wakes: whom a message wants, how long the wake waits for more, how it goes out, what comes of it, and where agents that
+//! wake each other are stopped.
+//!
+//! The other rules say what happened (`on_message`, `on_edit`, `on_delete`, `on_time`, `on_return`, …) and know nothing of
+//! the files below, which lean on each other downwards only:
+//!
+//! [`steps`] (one wake and its states) and [`want`] (whom a message wants) → [`origin`] (where it comes from) and
+//! [`loop_guard`] (where agents stop) → [`debounce`] (what joins) and [`send`] (when it goes out) → [`settle`] (how it ends)
+//! and [`tasks`] (wakes without a message).
+
+mod debounce;
+mod loop_guard;
+mod origin;
+mod send;
+mod settle;
+mod steps;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod want;
+
+pub(super) use debounce::{on_delete, on_edit, on_typing, on_writing};
+pub(super) use loop_guard::{Held, hold_back, on_granted, on_release, on_sentence, on_stopped};
+pub(super) use origin::{Origin, person_behind};
+pub(super) use send::{by_hand, on_return, on_time};
+pub(super) use settle::{cancel, end_with_their_place, fail, join, on_run_end, on_run_lost, on_run_start, pass};
+pub(super) use steps::own_open;
+pub(super) use tasks::{on_task_assigned, on_task_moved};
+pub use want::whom_it_wakes;
+
+use super::{Context, notify};
+use crate::delivery::Delivery;
+use crate::event::Event;
+use crate::model::Message;
+use crate::refusal::Refusal;
+use crate::state::Room;
+
+/// A message was said: the wake it answers is over, those it wants are told, and agents among them will be woken.
+/// `thread` is the message at the top of its thread.
+pub(super) fn on_message(
+    context: &mut Context<'_>,
+    room: &Room,
+    message: &Message,
+    thread: Option<&Message>,
+    answers: Option<&Delivery>,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    events.extend(answers.map(|delivery| steps::answered(context, delivery, message.id)));
+    let wanted = want::by_message(context, room, message, thread)?;
+    for (member, reason) in &wanted {
+        events.push(Event::Saved(notify::of_message(context, member, message, *reason).into()));
+    }
+    debounce::collect(context, room, message, &wanted, events)
+}
