@@ -54,9 +54,10 @@ browser:
 fuzz: ## fuzz the wire types for FUZZ_SECONDS (20) each
 	@./fuzz/run.sh $(FUZZ_SECONDS)
 
-openapi: ## write docs/openapi.json again after a change of the REST surface
+openapi: nodemodules ## write docs/openapi.json, and the page's types from it, after a change of the REST surface
 	$(CARGO) run -q -p folkmoot-moot -- openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
+	cd web && npm run --silent types
 
 bench: ## measure the release build against a bare server and a public peer; writes bench/RESULTS.md
 	$(CARGO) build --release --locked -p folkmoot-moot
@@ -64,10 +65,13 @@ bench: ## measure the release build against a bare server and a public peer; wri
 	$(CARGO) bench --locked -p folkmoot-engines --bench lines
 	$(CARGO) bench --locked -p folkmoot-moot --bench pools
 
-web: ## build the page into web/dist; the next build of the hub takes it in
-	@command -v npm >/dev/null 2>&1 || { echo "the page is built with Node.js 20.19 or newer; install it (with npm) and run \`make web\` again" >&2; exit 1; }
-	@cd web && if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then $(NPM_INSTALL); fi
+web: nodemodules ## build the page into web/dist; the next build of the hub takes it in
 	cd web && npm run --silent build
+
+.PHONY: nodemodules
+nodemodules:
+	@command -v npm >/dev/null 2>&1 || { echo "the page is built with Node.js 20.19 or newer; install it (with npm) and try again" >&2; exit 1; }
+	@cd web && if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then $(NPM_INSTALL); fi
 
 # The page: types, the state layer, and the page in a browser against the binary that `cargo test` has built.
 .PHONY: webtest

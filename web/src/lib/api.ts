@@ -1,27 +1,58 @@
 /** Everything the page asks of the hub over REST, one function per address. */
 import type {
   Approval,
+  BackupMade,
   Channel,
+  ChannelChange,
+  Count,
   Credentials,
   Daemon,
+  Decision,
   Delivery,
+  DeliveryState,
   Edit,
   Engine,
+  EngineTest,
+  Figures,
+  HostBody,
   Hosted,
+  Invitation,
   Invite,
-  Json,
+  InviteBody,
+  JoinBody,
+  LoginBody,
   Machine,
   Member,
+  MemberChange,
   Message,
+  NewChannel,
+  NewHosted,
+  NewInvite,
+  NewKey,
+  NewMachine,
+  NewMember,
+  NewMemberBody,
+  NewMessage,
+  NewTask,
   Notification,
+  NotifyPreference,
+  PasswordChanged,
   Pin,
   PinnedMessage,
-  Priority,
+  Provider,
+  ReadState,
+  RegisterBody,
   Run,
+  RunState,
   RunWithActions,
   Session,
+  Setup,
+  Status,
   StoredFile,
   Task,
+  TaskChange,
+  TelegramCode,
+  TelegramLink,
   Usage,
   WakePreview,
   Workspace,
@@ -152,7 +183,6 @@ const get = <T>(path: string, query?: Query, signal?: AbortSignal) => request<T>
 const post = <T>(path: string, body: unknown = {}, headers?: Record<string, string>) =>
   request<T>('POST', path, { body, headers });
 const patch = <T>(path: string, body: unknown = {}) => request<T>('PATCH', path, { body });
-const put = <T>(path: string, body: unknown = {}) => request<T>('PUT', path, { body });
 const del = <T>(path: string) => request<T>('DELETE', path);
 
 export interface PageOf {
@@ -162,31 +192,17 @@ export interface PageOf {
   replies?: boolean;
 }
 
-export interface NewMessage {
-  content: string;
-  content_type?: 'text' | 'markdown';
-  thread_id?: string | null;
-  file_id?: string | null;
-  metadata?: Json;
-}
-
 export const auth = {
-  setup: () => get<{ needs_owner: boolean; code_needed: boolean; version: string }>('setup'),
-  register: (body: {
-    email: string;
-    password: string;
-    name: string;
-    workspace_name?: string;
-    setup_code?: string;
-  }) => post<Session>('auth/register', body),
-  login: (body: { email?: string; name?: string; password: string }) => post<Session>('auth/login', body),
+  setup: () => get<Setup>('setup'),
+  register: (body: RegisterBody) => post<Session>('auth/register', body),
+  login: (body: LoginBody) => post<Session>('auth/login', body),
   renew: () => post<Session>('auth/renew'),
   logout: () => post<unknown>('auth/logout'),
-  providers: () => get<{ id: string; name: string; type: string; registration: string; first_account: boolean }[]>('auth/providers'),
-  invite: (code: string) => get<{ workspace: { id: string; name: string; slug: string }; role: string; expires_at: number }>(`invites/${id(code)}`),
-  join: (body: { code: string; name: string; password: string; email?: string }) => post<Session>('auth/join', body),
+  providers: () => get<Provider[]>('auth/providers'),
+  invite: (code: string) => get<Invitation>(`invites/${id(code)}`),
+  join: (body: JoinBody) => post<Session>('auth/join', body),
   password: (current_password: string, new_password: string, keep: string[]) =>
-    post<{ token: string; expires_at: number; ended?: string[] }>('members/me/password', { current_password, new_password, keep }),
+    post<PasswordChanged>('members/me/password', { current_password, new_password, keep }),
 };
 
 export const workspaces = {
@@ -195,29 +211,29 @@ export const workspaces = {
   rename: (ws: string, name: string) => patch<Workspace>(`workspaces/${id(ws)}`, { name }),
   daemons: (ws: string) => get<Daemon[]>(`workspaces/${id(ws)}/daemons`),
   invites: (ws: string) => get<Invite[]>(`workspaces/${id(ws)}/invites`),
-  invite: (ws: string, body: { role?: string; channel_ids?: string[] } = {}) =>
-    post<Invite>(`workspaces/${id(ws)}/invites`, body),
+  invite: (ws: string, body: InviteBody = {}) =>
+    post<NewInvite>(`workspaces/${id(ws)}/invites`, body),
   uninvite: (ws: string, invite: string) => del(`workspaces/${id(ws)}/invites/${id(invite)}`),
   usage: (ws: string) => get<Usage>(`workspaces/${id(ws)}/usage`),
-  runs: (ws: string, state?: string) => get<Run[]>(`workspaces/${id(ws)}/runs`, { state }),
+  runs: (ws: string, state?: RunState) => get<Run[]>(`workspaces/${id(ws)}/runs`, { state }),
 };
 
 export const members = {
   me: () => get<Member>('members/me'),
   list: (ws: string) => get<Member[]>(`workspaces/${id(ws)}/members`),
   get: (ws: string, member: string) => get<Member>(`workspaces/${id(ws)}/members/${id(member)}`),
-  add: (ws: string, body: Json) => post<Member & { api_key?: string }>(`workspaces/${id(ws)}/members`, body),
-  change: (ws: string, member: string, body: Json) => patch<Member>(`workspaces/${id(ws)}/members/${id(member)}`, body),
+  add: (ws: string, body: NewMemberBody) => post<NewMember>(`workspaces/${id(ws)}/members`, body),
+  change: (ws: string, member: string, body: MemberChange) => patch<Member>(`workspaces/${id(ws)}/members/${id(member)}`, body),
   remove: (ws: string, member: string) => del(`workspaces/${id(ws)}/members/${id(member)}`),
   credentials: () => get<Credentials>('members/me/credentials'),
   endCredential: (credential: string) => del(`members/me/credentials/${id(credential)}`),
-  newKey: (ws: string, member: string) => post<{ api_key: string }>(`workspaces/${id(ws)}/members/${id(member)}/key`),
+  newKey: (ws: string, member: string) => post<NewKey>(`workspaces/${id(ws)}/members/${id(member)}/key`),
 };
 
 /** Machines with a key of their own; the key is told once. */
 export const machines = {
   list: (ws: string) => get<Machine[]>(`workspaces/${id(ws)}/machines`),
-  add: (ws: string, name: string) => post<{ id: string; name: string; key: string }>(`workspaces/${id(ws)}/machines`, { name }),
+  add: (ws: string, name: string) => post<NewMachine>(`workspaces/${id(ws)}/machines`, { name }),
   remove: (ws: string, machine: string) => del(`workspaces/${id(ws)}/machines/${id(machine)}`),
 };
 
@@ -225,9 +241,9 @@ export const channels = {
   list: (ws: string) => get<Channel[]>(`workspaces/${id(ws)}/channels`),
   directs: () => get<Channel[]>('users/me/dms'),
   get: (ws: string, channel: string) => get<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}`),
-  create: (ws: string, body: { name: string; topic?: string; type?: 'channel' | 'private' }) =>
+  create: (ws: string, body: NewChannel) =>
     post<Channel>(`workspaces/${id(ws)}/channels`, body),
-  change: (ws: string, channel: string, body: { name?: string; topic?: string }) =>
+  change: (ws: string, channel: string, body: ChannelChange) =>
     patch<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}`, body),
   archive: (ws: string, channel: string, on: boolean) =>
     post<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}/${on ? 'archive' : 'unarchive'}`),
@@ -238,15 +254,15 @@ export const channels = {
     del(`workspaces/${id(ws)}/channels/${id(channel)}/members/${id(member)}`),
   direct: (ws: string, member_ids: string[]) => post<Channel>(`workspaces/${id(ws)}/dm`, { member_ids }),
   read: (channel: string, seq?: number) =>
-    post<{ read_seq: number; unread_count: number }>(`channels/${id(channel)}/read`, { seq }),
-  notify: (channel: string, preference: string) =>
+    post<ReadState>(`channels/${id(channel)}/read`, { seq }),
+  notify: (channel: string, preference: NotifyPreference) =>
     patch<unknown>(`channels/${id(channel)}/notification-preference`, { preference }),
   pins: (channel: string) => get<PinnedMessage[]>(`channels/${id(channel)}/pins`),
   pin: (channel: string, message_id: string) => post<Pin>(`channels/${id(channel)}/pins`, { message_id }),
   unpin: (pin: string) => del(`pins/${id(pin)}`),
-  deliveries: (channel: string, query: { message_id?: string; state?: string; limit?: number } = {}) =>
+  deliveries: (channel: string, query: { message_id?: string; state?: DeliveryState; limit?: number } = {}) =>
     get<Delivery[]>(`channels/${id(channel)}/deliveries`, query),
-  runs: (channel: string, query: { state?: string; limit?: number; before?: string } = {}) =>
+  runs: (channel: string, query: { state?: RunState; limit?: number; before?: string } = {}) =>
     get<Run[]>(`channels/${id(channel)}/runs`, query),
   wakePreview: (channel: string, content: string, thread_id?: string | null) =>
     post<WakePreview>(`channels/${id(channel)}/wake-preview`, { content, thread_id }),
@@ -269,16 +285,16 @@ export const messages = {
 
 export const notifications = {
   list: (query: { unread?: boolean; limit?: number; before?: string } = {}) => get<Notification[]>('notifications', query),
-  count: () => get<{ count: number }>('notifications/unread-count'),
+  count: () => get<Count>('notifications/unread-count'),
   read: (notification: string) => patch<Notification>(`notifications/${id(notification)}/read`),
   readAll: () => post('notifications/mark-all-read'),
 };
 
 export const approvals = {
-  list: (ws: string, query: { status?: string; limit?: number } = {}) =>
+  list: (ws: string, query: { status?: Approval['status']; limit?: number } = {}) =>
     get<Approval[]>(`workspaces/${id(ws)}/approvals`, query),
   get: (approval: string) => get<Approval>(`approvals/${id(approval)}`),
-  decide: (approval: string, body: { approved: boolean; note?: string; scope?: 'once' | 'run' }) =>
+  decide: (approval: string, body: Decision) =>
     patch<Approval>(`approvals/${id(approval)}`, body),
 };
 
@@ -294,18 +310,8 @@ export const deliveries = {
 
 export const tasks = {
   list: (ws: string, query: Query = {}) => get<Task[]>(`workspaces/${id(ws)}/tasks`, query),
-  create: (
-    ws: string,
-    body: {
-      title: string;
-      description?: string;
-      channel_id?: string | null;
-      message_id?: string | null;
-      assigned_to?: string | null;
-      priority?: Priority;
-    },
-  ) => post<Task>(`workspaces/${id(ws)}/tasks`, body),
-  change: (task: string, body: Partial<Pick<Task, 'title' | 'description' | 'status' | 'priority' | 'assigned_to'>>) =>
+  create: (ws: string, body: NewTask) => post<Task>(`workspaces/${id(ws)}/tasks`, body),
+  change: (task: string, body: TaskChange) =>
     patch<Task>(`tasks/${id(task)}`, body),
   claim: (task: string) => post<Task>(`tasks/${id(task)}/claim`),
   remove: (task: string) => del(`tasks/${id(task)}`),
@@ -342,23 +348,11 @@ export const files = {
 export const hosting = {
   engines: () => get<Engine[]>('engines'),
   test: (engine: string) =>
-    post<{ ok: boolean; took_ms: number; answer?: string; error?: string }>(`engines/${id(engine)}/test`),
+    post<EngineTest>(`engines/${id(engine)}/test`),
   list: () => get<Hosted[]>('hosting'),
-  create: (body: Json) => post<{ agent: Member }>('hosting', body),
+  create: (body: HostBody) => post<NewHosted>('hosting', body),
   remove: (name: string) => del(`hosting/${id(name)}`),
 };
-
-export interface TelegramLink {
-  linked: boolean;
-  name: string | null;
-  linked_at: number | null;
-}
-
-export interface TelegramCode {
-  /** What to send to the bot. */
-  command: string;
-  expires_at: number;
-}
 
 export const telegram = {
   link: () => get<TelegramLink>('telegram/link'),
@@ -367,10 +361,7 @@ export const telegram = {
 };
 
 export const admin = {
-  stats: () => get<Json>('admin/stats'),
-  backup: () => post<{ file: string; size: number; created_at: number }>('admin/backup'),
-  status: () => get<Json>('status'),
+  stats: () => get<Figures>('admin/stats'),
+  backup: () => post<BackupMade>('admin/backup'),
+  status: () => get<Status>('status'),
 };
-
-/** For views that need an address without a function of its own yet. */
-export const call = { get, post, patch, put, del };

@@ -2,7 +2,7 @@
 import { announcer } from './announce.svelte';
 import { hub } from './hub.svelte';
 import { complain } from './toasts.svelte';
-import type { Json } from './types';
+import type { Json } from './frame';
 
 export type CallKind = 'audio' | 'video';
 /** Who waits for whom: `calling` the other side rings, `ringing` we are asked, `joining` both agreed, `live` we hear each other. */

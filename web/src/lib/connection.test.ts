@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Connection, type Link, type Outside, type SocketLike } from './connection';
-import type { Frame } from './types';
+import type { Frame } from './frame';
 
 class FakeSocket implements SocketLike {
   readyState = 0;

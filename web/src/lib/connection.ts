@@ -1,5 +1,5 @@
 /** One Lark connection that comes back by itself. Knows nothing of tabs or of the DOM, so a worker can hold it. */
-import type { Frame } from './types';
+import type { Frame } from './frame';
 
 export type LinkState =
   /** Nobody is logged in. */

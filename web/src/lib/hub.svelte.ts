@@ -7,11 +7,12 @@ import { whenIdle } from './paint';
 import { Outbox } from './outbox';
 import { LarkSocket } from './socket';
 import { keep, kept } from './storage';
-import { countReply, putAction, putDelivery, putRun } from './store/apply';
+import { countReply, putAction, putApproval, putDelivery, putRun } from './store/apply';
 import { Data } from './store/data';
 import { clientIdOf, seenNotices } from './store/select';
 import { Sync } from './store/sync';
-import type { Channel, Frame, Json, Member, Message, Run, Session, Workspace } from './types';
+import type { Frame, Json } from './frame';
+import type { Channel, Decision, Member, Message, Run, Session, Workspace } from './types';
 
 const PAGE = 80;
 /** The first look at a channel: more than a screen shows, and what `public/early.js` asks for. */
@@ -153,6 +154,16 @@ class Hub {
     }
   }
 
+  /** Members as the hub shows them to the reader, with what the reader may do: what is told to everybody does not say that. */
+  async loadMembers(): Promise<void> {
+    const { data } = this;
+    const tellAgain = this.sync.listing();
+    const members = await api.members.list(this.ws).catch(() => []);
+    if (data === this.data) for (const member of members) data.members.set(member.id, member);
+    tellAgain(Date.now());
+    touch('members');
+  }
+
   private putLists(members: Member[], channels: Channel[], directs: Channel[], workspace: Workspace): void {
     const { data } = this;
     data.workspace = workspace;
@@ -188,7 +199,7 @@ class Hub {
       quiet(api.workspaces.runs(ws, 'waiting')),
     ]);
     const runs = [...running, ...waiting];
-    for (const approval of approvals) data.approvals.set(approval.id, approval);
+    for (const approval of approvals) putApproval(data, approval);
     for (const notice of notices) data.notifications.set(notice.id, notice);
     for (const run of runs) putRun(data, run);
     touch('approvals', 'notifications', 'runs');
@@ -255,6 +266,7 @@ class Hub {
 
   private onFrame(frame: Frame): void {
     const now = Date.now();
+    const role = this.data.members.get(this.me)?.role;
     const { topics, gap, reload } = this.sync.receive(frame, now);
     if (topics.length) touch(...topics);
     if (gap) this.fill(gap);
@@ -264,7 +276,16 @@ class Hub {
     if (frame.data?.thread_id && (frame.type === 'message.new' || frame.type === 'message.delete')) this.recountSoon(frame.data);
     if (frame.type === 'message.new') this.onMessage((frame.data.message ?? frame.data) as Message);
     if (frame.type === 'channel.joined' && frame.data.member_id === this.me) void this.fetchChannel(String(frame.data.channel_id));
+    if (frame.type === 'approval.request' && frame.data.agent_id) void this.loadApproval(String(frame.data.id)).catch(() => {});
+    if (role && role !== this.data.members.get(this.me)?.role) void this.rightsChanged();
+    else if ((frame.type === 'channel.joined' || frame.type === 'channel.left') && frame.data.member_id === this.me) void this.refresh();
     this.tellListeners(frame.type, frame.data, frame);
+  }
+
+  /** What the reader may do is the hub's to say, and it is asked again when the reader's role changed. */
+  private async rightsChanged(): Promise<void> {
+    await this.list().catch(() => {});
+    await this.refresh();
   }
 
   /** The count of replies is the hub's: asked for once a thread is quiet, unless the event told it. */
@@ -428,10 +449,8 @@ class Hub {
     return run;
   }
 
-  async loadApproval(id: string): Promise<void> {
-    const approval = await api.approvals.get(id);
-    this.data.approvals.set(id, approval);
-    touch('approvals');
+  loadApproval(id: string): Promise<void> {
+    return this.once(`approval:${id}`, async () => touch(...putApproval(this.data, await api.approvals.get(id))));
   }
 
   async markRead(channel: string, seq?: number): Promise<void> {
@@ -455,10 +474,8 @@ class Hub {
     touch('notifications');
   }
 
-  async decide(id: string, body: { approved: boolean; note?: string; scope?: 'once' | 'run' }): Promise<void> {
-    const approval = await api.approvals.decide(id, body);
-    this.data.approvals.set(id, approval);
-    touchNow('approvals');
+  async decide(id: string, body: Decision): Promise<void> {
+    touchNow(...putApproval(this.data, await api.approvals.decide(id, body)));
   }
 
   async stopRun(id: string): Promise<void> {

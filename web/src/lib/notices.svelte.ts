@@ -3,7 +3,8 @@ import { hub } from './hub.svelte';
 import { go } from './router.svelte';
 import { inOneLine } from './shown';
 import { keep, kept } from './storage';
-import type { Approval, Json } from './types';
+import type { Json } from './frame';
+import type { Approval } from './types';
 
 export type Wanted = 'unasked' | 'on' | 'off';
 

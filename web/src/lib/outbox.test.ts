@@ -1,8 +1,8 @@
 // @vitest-environment happy-dom
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ApiError, type NewMessage } from './api';
+import { ApiError } from './api';
 import { Outbox } from './outbox';
-import type { Message } from './types';
+import type { Message, NewMessage } from './types';
 
 interface Call {
   channel: string;

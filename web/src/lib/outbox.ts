@@ -2,8 +2,8 @@
  * What was typed and is not yet stored by the hub. Kept by the browser; each has its own key, so that sending again is harmless.
  * One at a time per channel, so that two lines arrive in the order in which they were written.
  */
-import type { ApiError, NewMessage } from './api';
-import type { Message } from './types';
+import type { ApiError } from './api';
+import type { Message, NewMessage } from './types';
 import { keep, kept } from './storage';
 import { uuid } from './uuid';
 

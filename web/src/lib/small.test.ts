@@ -7,9 +7,10 @@ import { Data } from './store/data';
 import { FakeHub, Random } from './store/fake-hub';
 import { RowMaker } from './store/rows';
 import { hostIn, inOneLine, isQuestion, shownOf, visible, whyHeld, wordsOf } from './shown';
-import { mayDecide, needsYou, nextUnread } from './store/select';
+import { may, needsYou, nextUnread } from './store/select';
+import { putApproval } from './store/apply';
 import { complete, rank, triggerAt } from './suggest';
-import type { Approval, Channel, Member, Notification, Shown } from './types';
+import type { Approval, Channel, Notification, Shown, ShownPart, Workspace } from './types';
 import { deliveryWord, deviceName, span } from './words';
 
 describe('addresses', () => {
@@ -96,7 +97,7 @@ describe('diffs', () => {
 });
 
 describe('questions', () => {
-  const ask = (fields: Partial<Approval>): Approval => ({ id: 'a', workspace_id: 'w', agent_id: 'bot', action: 'Run a command', payload: '{}', status: 'pending', created_at: 1, kind: 'permission', scope: 'once', expires_at: 1e15, ...fields });
+  const ask = (fields: Partial<Approval>): Approval => ({ id: 'a', workspace_id: 'w', agent_id: 'bot', action: 'Run a command', payload: '{}', status: 'pending', created_at: 1, kind: 'permission', scope: 'once', expires_at: 1e15, ...fields }) as Approval;
 
   const shown = (fields: Partial<Shown>): Shown => ({ heading: 'Run a command', warning: null, says: null, parts: [], choices: [], ...fields });
 
@@ -113,13 +114,13 @@ describe('questions', () => {
   });
 
   it('in one line begin with the warning, and say that there is more', () => {
-    const parts = [{ label: 'Folder', kind: 'place', text: '/src' }, { label: 'Command', kind: 'command', text: '\n  rm -rf build\nls' }];
+    const parts: ShownPart[] = [{ label: 'Folder', kind: 'place', text: '/src' }, { label: 'Command', kind: 'command', text: '\n  rm -rf build\nls' }];
     expect(inOneLine(ask({ shown: shown({ warning: 'deletes files without asking', says: 'just looking', parts }) }))).toBe('Careful, deletes files without asking. Run a command: rm -rf build …');
     expect(inOneLine(ask({ shown: shown({ parts: [{ label: 'Command', kind: 'command', text: 'ls' }] }) }))).toBe('Run a command: ls');
   });
 
   it('show the words of the agent unless they repeat the action', () => {
-    const parts = [{ label: 'Command', kind: 'command', text: 'ls -a' }];
+    const parts: ShownPart[] = [{ label: 'Command', kind: 'command', text: 'ls -a' }];
     expect(wordsOf(shown({ says: 'Bash: ls -a', parts }))).toBe('');
     expect(wordsOf(shown({ says: 'ls -a', parts }))).toBe('');
     expect(wordsOf(shown({ says: 'Bash: ls', parts }))).toBe('Bash: ls');
@@ -153,34 +154,44 @@ describe('questions', () => {
     expect(visible('Grüße, 世界 👍🏽\n\tשלום')).toBe('Grüße, 世界 👍🏽\n\tשלום');
   });
 
-  it('may be decided by the owner, the asker and admins; a brake by everybody in the channel', () => {
+  it('need only those who may decide them, as the hub says', () => {
     const data = new Data();
-    data.me = 'me';
-    const member = (id: string, fields: Partial<Member>) => data.members.set(id, { id, name: id, type: 'human', role: 'member', status: 'online', online: true, workspace_id: 'w', created_at: 0, ...fields });
-    member('me', {});
-    member('bot', { type: 'agent', created_by: 'somebody' });
-    expect(mayDecide(data, ask({ run_id: 'r' }))).toBe(false);
-    expect(mayDecide(data, ask({ run_id: 'r', asker_id: 'me' }))).toBe(true);
-    member('bot', { type: 'agent', created_by: 'me' });
-    expect(mayDecide(data, ask({ run_id: 'r' }))).toBe(true);
-    member('bot', { type: 'agent' });
-    member('me', { role: 'admin' });
-    expect(mayDecide(data, ask({ run_id: 'r' }))).toBe(true);
-    member('me', {});
-    data.channels.set('c', { id: 'c', is_member: true } as Channel);
-    expect(mayDecide(data, ask({ kind: 'brake', channel_id: 'c' }))).toBe(true);
-    expect(mayDecide(data, ask({ kind: 'brake', channel_id: 'other' }))).toBe(false);
-    member('me', { type: 'agent', role: 'owner' });
-    expect(mayDecide(data, ask({ kind: 'brake', channel_id: 'c' }))).toBe(false);
+    data.approvals.set('mine', ask({ id: 'mine', may_decide: true }));
+    data.approvals.set('others', ask({ id: 'others', may_decide: false }));
+    // Told over the socket, and the hub has not said yet who may.
+    data.approvals.set('unknown', ask({ id: 'unknown' }));
+    expect(needsYou(data, 10).map((it) => it.id)).toEqual(['mine']);
+  });
+
+  it('keep what the hub said of the reader when the socket tells them again', () => {
+    const data = new Data();
+    const { may_decide, decider_ids, ...told } = ask({ may_decide: true, decider_ids: ['me'] });
+    putApproval(data, { ...told, may_decide, decider_ids });
+    putApproval(data, told);
+    expect(data.approvals.get(told.id)).toMatchObject({ may_decide: true, decider_ids: ['me'] });
+  });
+
+  it('and everything else that is offered follow what the hub says, not the role', () => {
+    const data = new Data();
+    expect(may(data, 'administer')).toBe(false);
+    data.workspace = { may: ['administer'] } as Workspace;
+    expect(may(data, 'administer')).toBe(true);
+    expect(may(data, 'make_admins')).toBe(false);
+  });
+
+  it('stay decided when an older answer comes late', () => {
+    const data = new Data();
+    putApproval(data, ask({ status: 'approved' }));
+    expect(putApproval(data, ask({ status: 'pending' }))).toEqual([]);
+    expect(data.approvals.get(ask({}).id)?.status).toBe('approved');
   });
 
   it('need you until they are decided or out of time; direct messages do not', () => {
     const data = new Data();
     data.me = 'me';
-    data.members.set('me', { id: 'me', type: 'human', role: 'owner' } as Member);
-    data.approvals.set('a', ask({}));
-    data.approvals.set('b', ask({ id: 'b', status: 'approved' }));
-    data.approvals.set('c', ask({ id: 'c', expires_at: 5 }));
+    data.approvals.set('a', ask({ may_decide: true }));
+    data.approvals.set('b', ask({ id: 'b', status: 'approved', may_decide: true }));
+    data.approvals.set('c', ask({ id: 'c', expires_at: 5, may_decide: true }));
     const notice = (id: string, type: string, is_read = false) => data.notifications.set(id, { id, type, source_type: type, is_read, created_at: 1 } as Notification);
     notice('n1', 'mention');
     notice('n2', 'dm');

@@ -1,6 +1,6 @@
 /** The tab's side of the Lark connection: shared with the other tabs where the browser can, its own where it cannot. */
 import { Connection, type Link } from './connection';
-import type { Frame, Json } from './types';
+import type { Frame, Json } from './frame';
 import { uuid } from './uuid';
 
 export type ToWorker =

@@ -2,6 +2,7 @@
 import type { Component } from 'svelte';
 import { hub } from '../lib/hub.svelte';
 import { watch } from '../lib/live.svelte';
+import { may } from '../lib/store/select';
 // The view that nearly everybody sees first comes with the page itself.
 import Channel from './Channel.svelte';
 
@@ -32,16 +33,15 @@ export const views: View[] = [
   { id: 'tasks', path: '/tasks/:task?', title: 'Tasks', load: () => import('./Tasks.svelte'), nav: { order: 1, icon: 'tasks', phone: true } },
   { id: 'agents', path: '/agents', title: 'Agents', load: () => import('./Agents.svelte'), nav: { order: 2, icon: 'agents', phone: true } },
   { id: 'machines', path: '/machines', title: 'Machines and doors', load: () => import('./Machines.svelte'), nav: { order: 3, icon: 'machines' } },
-  { id: 'admin', path: '/admin', title: 'Administration', load: () => import('./Admin.svelte'), nav: { order: 4, icon: 'admin' }, when: isAdmin },
+  { id: 'admin', path: '/admin', title: 'Administration', load: () => import('./Admin.svelte'), nav: { order: 4, icon: 'admin' }, when: administers },
 ];
 
 /** The address of a view in the navigation: its path without the parts that differ. */
 export const addressOf = (view: View): string => view.path.replace(/\/:.*$/, '');
 
-/** Owners and admins; the hub decides again with every request. */
-function isAdmin(): boolean {
-  watch('members');
-  return (hub.data.members.get(hub.me)?.role ?? 'member') !== 'member';
+function administers(): boolean {
+  watch('workspace');
+  return may(hub.data, 'administer');
 }
 
 /** Components that are always there once somebody is signed in: calls, notifications. */

@@ -19,7 +19,7 @@ pub fn create(context: &mut Context<'_>, actor: Actor, create: CreateInvite) -> 
     let made_by = Arc::clone(access::admin(context.state, actor, create.workspace)?);
     access::brings_people_in(&made_by)?;
     let role = create.role.unwrap_or(Role::Member);
-    members::check_role_to_give(&made_by, role)?;
+    access::may_give_role(&made_by, role)?;
     if create.channels.len() > MAX_CHANNELS {
         return Err(Refusal::bad_request(format!("an invitation names at most {MAX_CHANNELS} channels")));
     }

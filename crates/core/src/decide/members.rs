@@ -160,7 +160,7 @@ pub fn delete_workspace(context: &mut Context<'_>, actor: Actor, id: WorkspaceId
 pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
     let by = access::admin(context.state, actor, add.workspace)?;
     let role = add.role.unwrap_or(Role::Member);
-    check_role_to_give(by, role)?;
+    access::may_give_role(by, role)?;
     if add.kind == MemberKind::Human {
         access::brings_people_in(by)?;
     }
@@ -188,30 +188,12 @@ pub fn add(context: &mut Context<'_>, actor: Actor, add: AddMember) -> Outcome {
     Ok(Decision::saved(Reply::Member(Arc::new(member.clone())), member))
 }
 
-/// The owner makes admins; a workspace has one owner.
-pub(super) fn check_role_to_give(by: &Member, role: Role) -> Result<(), Refusal> {
-    if role >= Role::Admin && by.role != Role::Owner || role == Role::Owner {
-        return Err(Refusal::new(refusal::Code::Forbidden, "only the owner may give this role"));
-    }
-    Ok(())
-}
-
 pub fn update(context: &mut Context<'_>, actor: Actor, update: UpdateMember) -> Outcome {
     let target = Arc::clone(access::colleague(context.state, actor, update.member)?);
     let by = access::member(context.state, actor)?;
-    let answers_for = target.is_agent() && target.created_by == Some(by.id);
-    let may_manage = by.role >= Role::Admin && (target.role < by.role || by.role == Role::Owner);
-    if target.id != by.id && !answers_for && !may_manage {
-        return Err(refusal::ADMINS_ONLY);
-    }
-    if let Some(role) = update.role {
-        let lets_go_of_owner = target.role == Role::Owner && role != Role::Owner;
-        if role != target.role && (by.role != Role::Owner || role == Role::Owner || lets_go_of_owner) {
-            return Err(Refusal::new(
-                refusal::Code::Forbidden,
-                "only the owner may change roles, and a workspace keeps its owner",
-            ));
-        }
+    access::may_change_member(by, &target)?;
+    if let Some(role) = update.role.filter(|role| *role != target.role) {
+        access::may_change_role(by, &target, role)?;
     }
     let mut member = (*target).clone();
     member.role = update.role.unwrap_or(member.role);
@@ -232,13 +214,7 @@ pub fn update(context: &mut Context<'_>, actor: Actor, update: UpdateMember) -> 
 pub fn remove(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome {
     let target = access::colleague(context.state, actor, id)?;
     let by = access::member(context.state, actor)?;
-    let answers_for = target.is_agent() && target.created_by == Some(by.id);
-    if target.role == Role::Owner {
-        return Err(Refusal::new(refusal::Code::Forbidden, "the owner cannot be removed"));
-    }
-    if !answers_for && by.role <= target.role && by.role != Role::Owner || by.role == Role::Member && !answers_for {
-        return Err(refusal::ADMINS_ONLY);
-    }
+    access::may_remove_member(by, target)?;
     let mut events: Vec<_> =
         context.state.channels_of(id).filter_map(|room| room.members.get(&id)).cloned().map(Event::Left).collect();
     events.extend(credentials::all_ended(context.state, target));
@@ -261,13 +237,7 @@ pub(super) fn gone(member: &Member, now: Millis) -> Member {
 pub fn replace_key(context: &mut Context<'_>, actor: Actor, id: MemberId, key_hash: KeyHash) -> Outcome {
     let target = access::colleague(context.state, actor, id)?;
     let by = access::member(context.state, actor)?;
-    // Whoever has an agent's key is that agent, so no agent gets another's.
-    let by_person_for_agent = target.is_agent() && !by.is_agent();
-    let answers_for = target.created_by == Some(by.id) && by_person_for_agent;
-    let may_manage = by.role >= Role::Admin && by_person_for_agent;
-    if target.id != by.id && !answers_for && !may_manage {
-        return Err(if target.is_agent() { refusal::ADMINS_ONLY } else { refusal::KEY_OF_A_PERSON });
-    }
+    access::may_replace_key(by, target)?;
     let new_key = |secrets| Secrets { key_hash: Some(key_hash), key_made_at: context.now, ..secrets };
     // An agent is its key: whoever replaces it wants nobody else to be the agent, by whatever they have.
     let (secrets, mut events) = if target.is_agent() {

@@ -6,10 +6,10 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::{CLOSED, Filter, OPEN};
 use folkmoot_core::{Actor, Millis, access, refusal};
-use folkmoot_doors::lark::objects::MemoryObject;
 use folkmoot_hub::Hub;
 use folkmoot_hub::auth::Auth;
 use folkmoot_hub::login;
+use folkmoot_doors::lark::objects::{MemoryObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -62,7 +62,7 @@ pub struct NewAgent<'a> {
     pub name: &'a str,
     /// Shown this once; an agent that was known already keeps the key it has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "lr_…")]
+    #[schema(value_type = String, required = false, example = "lr_…")]
     pub api_key: Option<&'a str>,
 }
 
@@ -107,7 +107,7 @@ pub async fn with_invitation(hub: &Hub, workspace: WorkspaceId, body: &NewAgentB
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct Invitation {
+pub struct ProvisionToken {
     /// Shown this once.
     #[schema(example = "lpt_…")]
     token: String,
@@ -116,12 +116,12 @@ pub struct Invitation {
 
 /// Make an invitation with which agents add themselves for 24 hours (owner or admin).
 #[utoipa::path(post, path = "/v1/workspaces/{workspace}/provision-tokens", tag = "agents",
-    responses((status = 201, body = Invitation)))]
+    responses((status = 201, body = ProvisionToken)))]
 pub async fn invite(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
     let (token, hash) = Auth::new_key("lpt");
     let command = Command::IssueProvisionToken { workspace, hash };
     let Reply::Token(made) = caller.execute(command).await? else { return Err(unexpected()) };
-    reply::created(&Invitation { token, expires_at: made.expires_at })
+    reply::created(&ProvisionToken { token, expires_at: made.expires_at })
 }
 
 /// The agents of the workspace.
@@ -142,7 +142,7 @@ pub struct AgentMetrics {
     #[schema(value_type = String)]
     agent_id: MemberId,
     name: String,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Presence)]
     status: Presence,
     online: bool,
     channels: usize,

@@ -5,13 +5,14 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::Filter;
 use folkmoot_core::{State, access, refusal};
-use folkmoot_doors::lark::objects::ApprovalObject;
+use folkmoot_doors::lark::objects::schemas;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::agents::as_text;
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer};
+use super::rights::ApprovalView;
 use super::{look, unexpected};
 
 #[derive(Deserialize, ToSchema)]
@@ -26,7 +27,7 @@ pub struct ApprovalBody {
     payload: serde_json::Value,
     /// `action` (the default) or `permission`.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::ApprovalKind>)]
     kind: ApprovalKind,
     /// Finds the same question asked again; it is the same only if `action` and `payload` are, too.
     fingerprint: Option<String>,
@@ -37,7 +38,7 @@ pub struct ApprovalBody {
 
 /// Ask for approval (agents only).
 #[utoipa::path(post, path = "/v1/workspaces/{workspace}/approvals", tag = "approvals", request_body = ApprovalBody,
-    responses((status = 201, body = ApprovalObject)))]
+    responses((status = 201, body = ApprovalView)))]
 pub async fn request(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<ApprovalBody>) -> Answer {
     caller.within(workspace)?;
     let command = Command::RequestApproval(RequestApproval {
@@ -50,14 +51,14 @@ pub async fn request(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(bo
         about: given(body.message_id, MessageId::parse),
     });
     let Reply::Approval(approval) = caller.execute(command).await? else { return Err(unexpected()) };
-    reply::created(&ApprovalObject::from(&approval))
+    caller.look(|state, actor| Ok(reply::created(&ApprovalView::new(&approval, state, actor))))?
 }
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ApprovalQuery {
     /// `pending`, `approved` or `denied`.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<schemas::ApprovalStatus>)]
     status: Option<ApprovalStatus>,
     /// At most 200; 100 when left out.
     limit: Option<usize>,
@@ -65,7 +66,7 @@ pub struct ApprovalQuery {
 
 /// The approvals the caller may see, newest first.
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/approvals", tag = "approvals", params(ApprovalQuery),
-    responses((status = 200, body = [ApprovalObject])))]
+    responses((status = 200, body = [ApprovalView])))]
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(query): Query<ApprovalQuery>) -> Answer {
     caller.within(workspace)?;
     let wanted = |state: &State, member: &Member, approval: &Approval| {
@@ -73,7 +74,10 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(quer
     };
     let limit = bounded(query.limit, 100, 200);
     let approvals = look::visible(&caller, Filter::workspace(workspace), limit, wanted).await?;
-    reply::ok(&approvals.iter().map(ApprovalObject::from).collect::<Vec<_>>())
+    let views = caller.look(|state, actor| {
+        Ok(approvals.iter().map(|approval| ApprovalView::new(approval, state, actor)).collect::<Vec<_>>())
+    })?;
+    reply::ok(&views)
 }
 
 fn may_see(state: &State, member: &Member, approval: &Approval) -> bool {
@@ -81,10 +85,10 @@ fn may_see(state: &State, member: &Member, approval: &Approval) -> bool {
 }
 
 #[utoipa::path(get, path = "/v1/approvals/{approval}", tag = "approvals", summary = "One approval.",
-    responses((status = 200, body = ApprovalObject)))]
+    responses((status = 200, body = ApprovalView)))]
 pub async fn get(caller: Caller, Path(id): Path<ApprovalId>) -> Answer {
     let approval = look::one(&caller, id, refusal::APPROVAL_NOT_FOUND, may_see).await?;
-    reply::ok(&ApprovalObject::from(&approval))
+    caller.look(|state, actor| Ok(reply::ok(&ApprovalView::with_deciders(&approval, state, actor))))?
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -92,7 +96,7 @@ pub struct Decision {
     approved: bool,
     /// `once` (the default) or `run`: the same question is not asked again in the same run.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::ApprovalScope>)]
     scope: ApprovalScope,
     note: Option<String>,
 }
@@ -102,19 +106,19 @@ pub struct Decision {
 ///
 /// A second decision answers 400 `already reviewed` and says who decided.
 #[utoipa::path(patch, path = "/v1/approvals/{approval}", tag = "approvals", request_body = Decision,
-    responses((status = 200, body = ApprovalObject)))]
+    responses((status = 200, body = ApprovalView)))]
 pub async fn decide(caller: Caller, Path(approval): Path<ApprovalId>, Body(body): Body<Decision>) -> Answer {
     let command = Command::DecideApproval { approval, approved: body.approved, scope: body.scope, note: body.note };
     let Reply::Approval(approval) = caller.execute(command).await? else { return Err(unexpected()) };
-    reply::ok(&ApprovalObject::from(&approval))
+    caller.look(|state, actor| Ok(reply::ok(&ApprovalView::new(&approval, state, actor))))?
 }
 
 /// Take a decision up before acting on it (the agent that asked); a second time answers 409.
 #[utoipa::path(post, path = "/v1/approvals/{approval}/use", tag = "approvals",
-    responses((status = 200, body = ApprovalObject)))]
+    responses((status = 200, body = ApprovalView)))]
 pub async fn take_up(caller: Caller, Path(approval): Path<ApprovalId>) -> Answer {
     let Reply::Approval(approval) = caller.execute(Command::UseApproval { approval }).await? else {
         return Err(unexpected());
     };
-    reply::ok(&ApprovalObject::from(&approval))
+    caller.look(|state, actor| Ok(reply::ok(&ApprovalView::new(&approval, state, actor))))?
 }

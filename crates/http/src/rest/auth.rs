@@ -42,6 +42,7 @@ pub struct Session<'a> {
     #[schema(value_type = String)]
     workspace_id: WorkspaceId,
     name: &'a str,
+    #[schema(required = true)]
     workspace: Option<WorkspaceRef<'a>>,
     /// What this device shows at its next log-in, as `X-Moot-Device` (the page has it as a cookie): it is then told from
     /// those who guess, and let through where they are not. It proves nothing else.

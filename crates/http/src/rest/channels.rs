@@ -7,7 +7,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::ChannelKind;
 use folkmoot_core::state::Room;
 use folkmoot_core::{Actor, State, access, refusal};
-use folkmoot_doors::lark::objects::ChannelObject;
+use folkmoot_doors::lark::objects::{ChannelObject, schemas};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -22,6 +22,7 @@ pub struct NewChannelBody {
     name: String,
     /// `channel` (the default: everybody in the workspace may find and join it) or `private`.
     #[serde(rename = "type")]
+    #[schema(value_type = Option<schemas::ChannelKind>)]
     kind: Option<String>,
     #[serde(default, alias = "description")]
     topic: String,

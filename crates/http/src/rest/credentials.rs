@@ -42,11 +42,19 @@ pub struct SessionObject {
 #[derive(Serialize, ToSchema)]
 pub struct KeyObject {
     id: String,
-    /// `api_key`, `provision` or `telegram`.
-    kind: &'static str,
+    kind: KeyKind,
     name: String,
     /// 0 where it was not noted.
     created_at: Millis,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyKind {
+    ApiKey,
+    Machine,
+    Provision,
+    Telegram,
 }
 
 /// Everything that lets somebody in as the caller without the password.
@@ -76,10 +84,10 @@ pub async fn list(caller: Caller) -> Answer {
 fn key_object(credential: Credential) -> Option<KeyObject> {
     let kind = match credential.kind {
         CredentialKind::Session(_) => return None,
-        CredentialKind::ApiKey => "api_key",
-        CredentialKind::Machine(_) => "machine",
-        CredentialKind::Provision(_) => "provision",
-        CredentialKind::Telegram(_) => "telegram",
+        CredentialKind::ApiKey => KeyKind::ApiKey,
+        CredentialKind::Machine(_) => KeyKind::Machine,
+        CredentialKind::Provision(_) => KeyKind::Provision,
+        CredentialKind::Telegram(_) => KeyKind::Telegram,
     };
     Some(KeyObject { id: credential.id, kind, name: credential.name, created_at: credential.created_at })
 }

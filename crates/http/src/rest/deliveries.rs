@@ -8,7 +8,7 @@ use folkmoot_core::model::{Member, Presence};
 use folkmoot_core::record::Filter;
 use folkmoot_core::run::{ThreadSession, worker_of};
 use folkmoot_core::{Millis, State, access, decide, refusal};
-use folkmoot_doors::lark::objects::DeliveryObject;
+use folkmoot_doors::lark::objects::{DeliveryObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -25,7 +25,7 @@ pub struct DeliveryQuery {
     /// Only those that speak of this message.
     message_id: Option<String>,
     /// `queued`, `leased`, `admitted`, `answered`, `passed`, `failed`, `expired`, `cancelled` or `suppressed`.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<schemas::DeliveryState>)]
     state: Option<DeliveryState>,
     /// At most 200; 50 when left out.
     limit: Option<usize>,
@@ -129,10 +129,11 @@ struct Woken<'a> {
     agent_id: MemberId,
     name: &'a str,
     /// `mention`, `dm` or `thread_reply`.
+    #[schema(value_type = schemas::WakeReason)]
     reason: &'static str,
     /// Whether it would be woken now; otherwise when it is back.
     reachable: bool,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Presence)]
     presence: Presence,
 }
 

@@ -5,7 +5,7 @@ use folkmoot_core::access;
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::NotifyPreference;
-use folkmoot_doors::lark::objects::ChannelObject;
+use folkmoot_doors::lark::objects::{ChannelObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -99,7 +99,7 @@ pub async fn mark_read(caller: Caller, Path(channel): Path<ChannelId>, Body(body
 pub struct PreferenceBody {
     /// `all`, `mentions` or `none`.
     #[serde(alias = "notification_preference", alias = "notify", alias = "level")]
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::NotifyPreference)]
     preference: NotifyPreference,
 }
 
@@ -107,7 +107,7 @@ pub struct PreferenceBody {
 pub struct Preference {
     #[schema(value_type = String)]
     channel_id: ChannelId,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::NotifyPreference)]
     preference: NotifyPreference,
 }
 

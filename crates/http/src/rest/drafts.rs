@@ -6,7 +6,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::{Draft, DraftStatus};
 use folkmoot_core::record::Filter;
 use folkmoot_core::{Millis, State, access, refusal};
-use folkmoot_doors::lark::objects::{DraftObject, MessageObject};
+use folkmoot_doors::lark::objects::{DraftObject, MessageObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -40,7 +40,7 @@ pub async fn create(caller: Caller, Path(agent): Path<MemberId>, Body(body): Bod
 #[into_params(parameter_in = Query)]
 pub struct DraftQuery {
     /// `held`, `sent`, `expired` or `cancelled`.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<schemas::DraftStatus>)]
     status: Option<DraftStatus>,
     /// At most 200; 50 when left out.
     limit: Option<usize>,

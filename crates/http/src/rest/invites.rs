@@ -10,6 +10,7 @@ use folkmoot_core::model::{Invite, KeyHash, Role};
 use folkmoot_core::{Millis, access};
 use folkmoot_hub::Hub;
 use folkmoot_hub::auth::{Auth, random_hex};
+use folkmoot_doors::lark::objects::schemas;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -24,7 +25,7 @@ const MAX_CODE_BYTES: usize = 128;
 #[derive(Deserialize, ToSchema)]
 pub struct InviteBody {
     /// `member` when left out; only the owner makes an `admin`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::Role>)]
     role: Option<Role>,
     /// Where the newcomer will be a member; left out: every open channel there is then.
     #[serde(default)]
@@ -36,7 +37,7 @@ pub struct InviteBody {
 pub struct InviteObject {
     #[schema(value_type = String)]
     id: InviteId,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Role)]
     role: Role,
     #[schema(value_type = Vec<String>)]
     channel_ids: Vec<ChannelId>,
@@ -120,7 +121,7 @@ pub async fn revoke(caller: Caller, Path((workspace, invite)): Path<(WorkspaceId
 #[derive(Serialize, ToSchema)]
 pub struct Invitation {
     workspace: InvitedTo,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Role)]
     role: Role,
     expires_at: Millis,
 }

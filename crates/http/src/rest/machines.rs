@@ -43,6 +43,7 @@ pub struct MachineObject<'a> {
     owner_id: MemberId,
     created_at: Millis,
     /// When a connection with its key last came or went.
+    #[schema(required = true)]
     last_seen_at: Option<Millis>,
     online: bool,
     /// The agents it carries, or carried last.

@@ -6,8 +6,8 @@ use folkmoot_core::decide::check_password;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::{access, refusal};
-use folkmoot_doors::lark::objects::MemberObject;
 use folkmoot_hub::auth::Auth;
+use folkmoot_doors::lark::objects::schemas;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,6 +16,7 @@ use super::error::ApiError;
 use super::extract::{Body, Caller, Carrier, Path, json_body};
 use super::objects::{self, NewMember};
 use super::reply::{self, Answer, Done};
+use super::rights::MemberView;
 use super::{files, look, unexpected};
 
 #[derive(Deserialize, ToSchema)]
@@ -24,18 +25,18 @@ pub struct NewMemberBody {
     #[schema(example = "codebot")]
     name: String,
     #[serde(rename = "type")]
-    #[schema(value_type = String, example = "agent")]
+    #[schema(value_type = schemas::MemberKind, example = "agent")]
     kind: MemberKind,
     /// `member` when left out; only the owner makes an `admin`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::Role>)]
     role: Option<Role>,
     email: Option<String>,
     /// For a person: at least 8 characters.
     password: Option<String>,
     nick: Option<String>,
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<schemas::RoleCard>)]
     role_card: Option<RoleCard>,
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<schemas::Runtime>)]
     runtime: Option<Runtime>,
 }
 
@@ -74,20 +75,19 @@ pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body):
 
 /// Everybody in the workspace; for a machine, the agents it may carry.
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/members", tag = "members",
-    responses((status = 200, body = [MemberObject<'static>])))]
+    responses((status = 200, body = [MemberView<'static>])))]
 pub async fn list(Carrier(caller): Carrier, Path(workspace): Path<WorkspaceId>) -> Answer {
     caller.look(|state, actor| {
         let mut members = access::members_to_see(state, actor, workspace)?;
         members.sort_by_key(|member| member.id);
-        let objects: Vec<_> =
-            members.into_iter().map(|member| objects::member_view(member, actor.member, state)).collect();
+        let objects: Vec<_> = members.into_iter().map(|member| MemberView::new(member, actor.member, state)).collect();
         Ok(reply::ok(&objects))
     })?
 }
 
 /// One member, an agent with its role card. `{member}` may be `me`.
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/members/{member}", tag = "members",
-    responses((status = 200, body = MemberObject<'static>)))]
+    responses((status = 200, body = MemberView<'static>)))]
 pub async fn get(caller: Caller, Path((workspace, member)): Path<(WorkspaceId, String)>) -> Answer {
     caller.within(workspace)?;
     let id = caller.named(&member);
@@ -103,15 +103,15 @@ pub struct MemberChange {
     nick: Option<String>,
     email: Option<String>,
     /// Only the owner gives roles.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::Role>)]
     role: Option<Role>,
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<schemas::RoleCard>)]
     role_card: Option<RoleCard>,
 }
 
 /// Change a member: oneself, an agent one answers for, or anybody as an admin.
 #[utoipa::path(patch, path = "/v1/workspaces/{workspace}/members/{member}", tag = "members",
-    request_body = MemberChange, responses((status = 200, body = MemberObject<'static>)))]
+    request_body = MemberChange, responses((status = 200, body = MemberView<'static>)))]
 pub async fn update(
     caller: Caller,
     Path((workspace, member)): Path<(WorkspaceId, String)>,
@@ -164,7 +164,7 @@ pub async fn replace_key(caller: Caller, Path((workspace, member)): Path<(Worksp
 }
 
 /// The caller.
-#[utoipa::path(get, path = "/v1/members/me", tag = "members", responses((status = 200, body = MemberObject<'static>)))]
+#[utoipa::path(get, path = "/v1/members/me", tag = "members", responses((status = 200, body = MemberView<'static>)))]
 pub async fn me(caller: Caller) -> Answer {
     objects::member(&caller, caller.id())
 }
@@ -178,7 +178,7 @@ pub struct AvatarBody {
 /// Set the caller's picture: a multipart `file`, or the id of a file uploaded before.
 #[utoipa::path(post, path = "/v1/members/me/avatar", tag = "members",
     request_body(content((AvatarBody = "application/json"), (files::UploadForm = "multipart/form-data"))),
-    responses((status = 200, body = MemberObject<'static>)))]
+    responses((status = 200, body = MemberView<'static>)))]
 pub async fn set_avatar(caller: Caller, request: Request) -> Answer {
     let file = if files::is_multipart(request.headers()) {
         let received = files::receive(&caller, request).await?;

@@ -7,7 +7,7 @@ use folkmoot_core::lookup::LookupExt;
 use folkmoot_core::model::{ContentType, Edit};
 use folkmoot_core::record::Filter;
 use folkmoot_core::{access, refusal};
-use folkmoot_doors::lark::objects::{EditObject, MessageObject};
+use folkmoot_doors::lark::objects::{EditObject, MessageObject, schemas};
 use folkmoot_store::Page;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -29,6 +29,7 @@ pub struct MessageBody {
     #[schema(value_type = String)]
     content: Option<String>,
     /// `text` (default) or `markdown`.
+    #[schema(value_type = Option<schemas::ContentType>)]
     content_type: Option<String>,
     /// The message this one answers.
     #[serde(alias = "parent_id")]

@@ -10,6 +10,7 @@
 
 mod foreign;
 mod objects;
+mod rights;
 
 mod admin;
 mod agents;

@@ -5,14 +5,15 @@ use axum::response::Response;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::{Millis, Refusal, State, refusal};
-use folkmoot_doors::lark::objects::{ChannelObject, DaemonAgentObject, MemberObject, MessageObject};
 use folkmoot_hub::Hub;
+use folkmoot_doors::lark::objects::{ChannelObject, DaemonAgentObject, MemberObject, MessageObject, schemas};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::error::ApiError;
 use super::extract::Caller;
 use super::reply;
+use super::rights::MemberView;
 
 /// A message as JSON.
 pub fn message(hub: &Hub, status: StatusCode, message: &Message) -> Response {
@@ -45,15 +46,10 @@ pub fn channel(caller: &Caller, status: StatusCode, id: ChannelId) -> Result<Res
     })
 }
 
-/// A member as the caller sees it: the email is shown to the member itself only.
-pub fn member_view<'a>(member: &'a Member, reader: MemberId, state: &State) -> MemberObject<'a> {
-    if member.id == reader { MemberObject::own(member, state) } else { MemberObject::new(member, state) }
-}
-
 pub fn member(caller: &Caller, id: MemberId) -> Result<Response, ApiError> {
     caller.look(|state, actor| {
         let member = state.member(id).ok_or(refusal::MEMBER_NOT_FOUND)?;
-        Ok(reply::json(StatusCode::OK, &member_view(member, actor.member, state)))
+        Ok(reply::json(StatusCode::OK, &MemberView::new(member, actor.member, state)))
     })
 }
 
@@ -66,7 +62,7 @@ pub struct NewMember<'a> {
     pub member_id: MemberId,
     /// Only for an agent, and only in this answer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(example = "lr_…")]
+    #[schema(value_type = String, required = false, example = "lr_…")]
     pub api_key: Option<&'a str>,
 }
 
@@ -84,14 +80,14 @@ pub struct AgentObject<'a> {
     pub id: MemberId,
     pub name: &'a str,
     #[serde(rename = "type")]
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::MemberKind)]
     pub kind: MemberKind,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Presence)]
     pub status: Presence,
     pub online: bool,
     pub capabilities: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = schemas::Runtime, required = false)]
     pub runtime: Option<&'a Runtime>,
 }
 
@@ -125,7 +121,7 @@ pub struct UnreadChannel {
     pub channel_id: ChannelId,
     pub name: String,
     #[serde(rename = "type")]
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::ChannelKind)]
     pub kind: ChannelKind,
     pub unread_count: u64,
 }

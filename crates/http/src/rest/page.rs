@@ -211,10 +211,18 @@ impl Page {
             self.escaped(name);
             self.raw("</code></h3>");
             self.element("p", text_of(schema, "description"));
+            self.values(schema);
             self.fields(schema);
             self.raw("</article>");
         }
         self.raw("</section>");
+    }
+
+    fn values(&mut self, schema: &Value) {
+        let values: Vec<_> = list_of(&schema["enum"]).iter().filter_map(Value::as_str).collect();
+        if !values.is_empty() {
+            self.element("p", &format!("One of `{}`.", values.join("`, `")));
+        }
     }
 
     fn fields(&mut self, schema: &Value) {
@@ -313,6 +321,12 @@ mod tests {
             let target = link.split('"').next().unwrap();
             assert!(page.contains(&format!("id=\"{target}\"")), "{target}");
         }
+    }
+
+    #[test]
+    fn an_enum_is_shown_with_all_its_values() {
+        let values = "One of <code>todo</code>, <code>in_progress</code>, <code>review</code>, <code>done</code>.";
+        assert!(page().contains(values));
     }
 
     #[test]

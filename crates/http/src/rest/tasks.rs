@@ -5,7 +5,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::Filter;
 use folkmoot_core::{State, access, refusal};
-use folkmoot_doors::lark::objects::TaskObject;
+use folkmoot_doors::lark::objects::{TaskObject, schemas};
 use serde::{Deserialize, Deserializer};
 use utoipa::{IntoParams, ToSchema};
 
@@ -25,7 +25,7 @@ pub struct NewTaskBody {
     /// Who is to do it: a person is notified, an agent is woken.
     assigned_to: Option<String>,
     /// `low`, `medium` (default), `high` or `urgent`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::Priority>)]
     priority: Option<Priority>,
 }
 
@@ -49,7 +49,7 @@ pub async fn create(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(bod
 #[into_params(parameter_in = Query)]
 pub struct TaskQuery {
     /// `todo`, `in_progress`, `review` or `done`.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<schemas::TaskStatus>)]
     status: Option<TaskStatus>,
     assigned_to: Option<String>,
     channel_id: Option<String>,
@@ -94,10 +94,10 @@ pub struct TaskChange {
     title: Option<String>,
     description: Option<String>,
     /// `todo`, `in_progress`, `review` or `done`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::TaskStatus>)]
     status: Option<TaskStatus>,
     /// `low`, `medium`, `high` or `urgent`.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::Priority>)]
     priority: Option<Priority>,
     /// Oneself to claim it (409 when somebody else has it), another member to assign it, `null` to free it.
     #[serde(default, deserialize_with = "also_null")]

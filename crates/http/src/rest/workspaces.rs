@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::extract::{Body, Caller, Path, Visit};
 use super::reply::{self, Answer, Done};
+use super::rights::WorkspaceView;
 use super::unexpected;
 
 #[derive(Deserialize, ToSchema)]
@@ -41,22 +42,22 @@ pub async fn create(caller: Caller, visit: Visit, Body(body): Body<NewWorkspaceB
 
 /// The caller's workspace, as a list.
 #[utoipa::path(get, path = "/v1/workspaces", tag = "workspaces",
-    responses((status = 200, body = [WorkspaceObject<'static>])))]
+    responses((status = 200, body = [WorkspaceView<'static>])))]
 pub async fn list(caller: Caller) -> Answer {
     caller.look(|state, actor| {
         let member = access::member(state, actor)?;
-        let own: Vec<_> = state.workspace(member.workspace).map(WorkspaceObject::from).into_iter().collect();
-        Ok(reply::ok(&own))
+        let own = state.workspace(member.workspace).map(|own| WorkspaceView::new(own, state, actor));
+        Ok(reply::ok(&own.into_iter().collect::<Vec<_>>()))
     })?
 }
 
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}", tag = "workspaces", summary = "One workspace.",
-    responses((status = 200, body = WorkspaceObject<'static>)))]
+    responses((status = 200, body = WorkspaceView<'static>)))]
 pub async fn get(caller: Caller, Path(id): Path<WorkspaceId>) -> Answer {
     caller.look(|state, actor| {
         access::workspace_member(state, actor, id)?;
         let workspace = state.workspace(id).ok_or(refusal::WORKSPACE_NOT_FOUND)?;
-        Ok(reply::ok(&WorkspaceObject::from(workspace)))
+        Ok(reply::ok(&WorkspaceView::new(workspace, state, actor)))
     })?
 }
 
@@ -70,11 +71,11 @@ pub struct WorkspaceChange {
 
 /// Rename the workspace (owner or admin).
 #[utoipa::path(patch, path = "/v1/workspaces/{workspace}", tag = "workspaces", request_body = WorkspaceChange,
-    responses((status = 200, body = WorkspaceObject<'static>)))]
+    responses((status = 200, body = WorkspaceView<'static>)))]
 pub async fn update(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<WorkspaceChange>) -> Answer {
     let command = Command::UpdateWorkspace { workspace, name: body.name, slug: body.slug };
     let Reply::Workspace(workspace) = caller.execute(command).await? else { return Err(unexpected()) };
-    reply::ok(&WorkspaceObject::from(&workspace))
+    caller.look(|state, actor| Ok(reply::ok(&WorkspaceView::new(&workspace, state, actor))))?
 }
 
 /// Delete the workspace with everything in it (owner).

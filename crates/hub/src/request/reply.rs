@@ -57,6 +57,7 @@ pub struct Done {
     pub status: &'static str,
     /// What it happened to.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub id: Option<String>,
 }
 

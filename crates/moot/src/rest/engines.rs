@@ -31,11 +31,14 @@ pub struct EngineObject {
     #[schema(example = "claude")]
     id: String,
     found: bool,
+    #[schema(required = true)]
     version: Option<String>,
     /// The program that is started.
     command: String,
     /// Why it cannot be used, and what helps.
+    #[schema(required = true)]
     problem: Option<String>,
+    #[schema(required = true)]
     hint: Option<String>,
 }
 
@@ -77,8 +80,10 @@ pub struct EngineTest {
     ok: bool,
     took_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     answer: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     error: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use folkmoot_core::hosting::{Hosted, Policy};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::RoleCard;
 use folkmoot_core::{access, refusal};
-use folkmoot_doors::lark::objects::MemberObject;
+use folkmoot_doors::lark::objects::{MemberObject, schemas};
 use folkmoot_engines::{engines, words};
 use folkmoot_hub::request::reply::Done;
 use folkmoot_hub::request::{Answer, ApiError, Body, Caller, Path, reply, unexpected};
@@ -24,18 +24,26 @@ pub struct HostedObject {
     agent_id: MemberId,
     engine: String,
     /// This, `deny` and `problem` are for those who may host agents.
+    #[schema(required = true)]
     project: Option<String>,
-    #[schema(value_type = String, example = "ask")]
+    #[schema(value_type = schemas::Policy, example = "ask")]
     policy: Policy,
     /// What it may never do, and nobody is asked about.
     deny: Vec<String>,
     /// Whether each thread has a git work tree of its own.
     worktrees: bool,
-    /// `running`, `stopped` or `failed`.
-    #[schema(example = "running")]
-    state: &'static str,
+    state: HostedState,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     problem: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HostedState {
+    Running,
+    Stopped,
+    Failed,
 }
 
 /// The agents that this hub hosts, those of its configuration among them.
@@ -73,9 +81,9 @@ fn shown(local: &Local, state: &folkmoot_core::State, hosted: &Hosted) -> Hosted
         deny: hosted.deny.clone(),
         worktrees: hosted.worktrees,
         state: match (&problem, is_carried) {
-            (Some(_), _) => "failed",
-            (None, true) => "running",
-            (None, false) => "stopped",
+            (Some(_), _) => HostedState::Failed,
+            (None, true) => HostedState::Running,
+            (None, false) => HostedState::Stopped,
         },
         problem,
     }
@@ -97,7 +105,7 @@ pub struct HostBody {
     capabilities: Vec<String>,
     /// `ask` (default), `ask-commands` or `accept-edits`.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<schemas::Policy>)]
     policy: Policy,
     /// Commands and tools it may never use, such as `git push` or `rm -rf *`; nobody is asked about them.
     #[serde(default)]
@@ -110,9 +118,18 @@ pub struct HostBody {
     channel_ids: Option<Vec<ChannelId>>,
 }
 
+/// An agent that the hub has begun to host, with the member it is.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NewHostedAgent)]
+pub struct NewHosted {
+    #[serde(flatten)]
+    hosted: HostedObject,
+    agent: MemberObject<'static>,
+}
+
 /// Make an agent that this hub hosts (operator): an engine that works in a folder of the hub's machine.
 #[utoipa::path(post, path = "/v1/hosting", tag = "hosting", request_body = HostBody,
-    responses((status = 201, body = HostedObject)))]
+    responses((status = 201, body = NewHosted)))]
 pub async fn create(caller: Caller, State(local): State<Local>, Body(body): Body<HostBody>) -> Answer {
     caller.look(|state, actor| access::host(state, actor).map(drop))?;
     if engines::find(&body.engine).is_none() {

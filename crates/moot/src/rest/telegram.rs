@@ -29,9 +29,12 @@ pub struct TelegramCode {
 pub struct TelegramLinkObject {
     linked: bool,
     /// Telegram's number of the account.
+    #[schema(required = true)]
     user_id: Option<i64>,
     /// What the account calls itself.
+    #[schema(required = true)]
     name: Option<String>,
+    #[schema(required = true)]
     linked_at: Option<Millis>,
 }
 

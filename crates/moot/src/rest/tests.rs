@@ -69,6 +69,39 @@ fn every_reference_leads_somewhere_and_every_operation_has_an_id_of_its_own() {
     });
 }
 
+/// Names under which the types of a file are described.
+fn described_names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for item in text.split("#[derive(").skip(1).filter(|item| item.split(")]").next().unwrap().contains("ToSchema")) {
+        let head = item.split(['{', ';']).next().unwrap();
+        let renamed = head.split("#[schema(as = ").nth(1).and_then(|rest| rest.split(")]").next());
+        let own = head.split_whitespace().skip_while(|word| !matches!(*word, "struct" | "enum")).nth(1);
+        names.extend(renamed.or(own.and_then(|own| own.split('<').next())));
+    }
+    names
+}
+
+/// Of two types with one name the description keeps only one, and says what is not so of the other.
+#[test]
+fn every_described_type_has_a_name_of_its_own() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders: Vec<_> = ["http", "hub", "moot", "services"].map(|name| crates.join(name).join("src")).into();
+    let mut taken = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            for name in described_names(&text) {
+                assert!(taken.insert(name.to_owned()), "{name} is described twice: {}", path.display());
+            }
+        }
+    }
+    assert!(taken.contains("Invitation") && taken.contains("PoolSession"), "{taken:?}");
+}
+
 #[test]
 fn only_the_open_endpoints_need_no_token() {
     let document = document();

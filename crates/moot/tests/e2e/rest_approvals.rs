@@ -67,3 +67,27 @@ async fn another_agent_may_not_decide_for_the_people() {
     let refusal = accomplice.rest.patch(&path, json!({ "approved": true })).await;
     refusal.refused(403, "FORBIDDEN");
 }
+
+#[tokio::test]
+async fn everybody_is_told_whether_they_may_decide_and_who_may_and_the_hub_keeps_to_it() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&bob, &codebot]).await;
+    let body = json!({ "channel_id": general, "action": "deploy", "payload": "{}" });
+    let made = codebot.rest.post(&alice.path("approvals"), body).await.created();
+    let path = format!("/v1/approvals/{}", text(&made, "id"));
+    for (member, may) in [(&bob, false), (&codebot, false), (&alice, true)] {
+        let shown = member.rest.get(&path).await.ok();
+        assert_eq!(shown["may_decide"], may, "{shown}");
+        assert_eq!(shown["decider_ids"], json!([alice.id]));
+        let list = member.rest.get(&alice.path("approvals")).await.ok();
+        assert_eq!(list[0]["may_decide"], may);
+        assert!(list[0].get("decider_ids").is_none(), "{list}");
+        let answer = member.rest.patch(&path, json!({ "approved": true })).await;
+        assert_eq!(answer.status == 200, may, "{}", answer.text());
+    }
+    let decided = alice.rest.get(&path).await.ok();
+    assert_eq!(decided["may_decide"], false, "there is nothing left to decide");
+    assert_eq!(decided["decider_ids"], json!([]));
+}

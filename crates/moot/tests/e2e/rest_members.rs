@@ -206,3 +206,58 @@ async fn a_plain_member_removes_nobody() {
     bob.rest.delete(&path).await.refused(403, "FORBIDDEN");
     alice.rest.get("/v1/members/me").await.ok();
 }
+
+/// What `reader` is told that it may do with a member.
+async fn told(reader: &Member, id: &str) -> Value {
+    let list = reader.rest.get(&reader.path("members")).await.ok();
+    let listed = items(&list).iter().find(|member| member["id"] == id).unwrap().clone();
+    let one = reader.rest.get(&reader.path(&format!("members/{id}"))).await.ok();
+    assert_eq!(listed["may"], one["may"]);
+    listed["may"].clone()
+}
+
+#[tokio::test]
+async fn everybody_is_told_what_they_may_do_with_a_member_and_the_hub_keeps_to_it() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let admin = alice.add_human("carol").await;
+    let codebot = alice.add_agent("codebot").await;
+    let role = |member: &Member| alice.path(&format!("members/{}", member.id));
+    alice.rest.patch(&role(&admin), json!({ "role": "admin" })).await.ok();
+    let all = json!(["change", "change_role", "replace_key", "remove"]);
+    assert_eq!(told(&alice, &codebot.id).await, all);
+    assert_eq!(told(&alice, &bob.id).await, json!(["change", "change_role", "remove"]));
+    assert_eq!(told(&alice, &alice.id).await, json!(["change", "replace_key"]), "the owner stays");
+    assert_eq!(told(&admin, &bob.id).await, json!(["change", "remove"]));
+    assert_eq!(told(&admin, &alice.id).await, Value::Null);
+    assert_eq!(told(&bob, &codebot.id).await, Value::Null);
+    assert_eq!(told(&bob, &bob.id).await, json!(["change", "replace_key"]));
+    for reader in [&bob, &codebot, &admin] {
+        for target in [&alice, &bob, &admin, &codebot] {
+            let may = told(reader, &target.id).await;
+            let says = |right: &str| may.as_array().is_some_and(|may| may.contains(&json!(right)));
+            let path = reader.path(&format!("members/{}", target.id));
+            let nick = format!("{}-{}", target.name, reader.name);
+            let changed = reader.rest.patch(&path, json!({ "nick": nick })).await;
+            assert_eq!(changed.status == 200, says("change"), "{}", changed.text());
+            let raised = reader.rest.patch(&path, json!({ "role": "admin" })).await;
+            assert_eq!(raised.status == 200, says("change_role") || says("change") && target.id == admin.id);
+        }
+    }
+    admin.rest.delete(&role(&bob)).await.ok();
+    admin.rest.delete(&role(&alice)).await.refused(403, "FORBIDDEN");
+}
+
+#[tokio::test]
+async fn everybody_is_told_what_they_may_do_in_the_workspace() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let carol = alice.add_human("carol").await;
+    alice.rest.patch(&alice.path(&format!("members/{}", carol.id)), json!({ "role": "admin" })).await.ok();
+    let workspace = format!("/v1/workspaces/{}", alice.workspace);
+    assert_eq!(alice.rest.get(&workspace).await.ok()["may"], json!(["administer", "make_admins", "cancel_wakes"]));
+    assert_eq!(carol.rest.get(&workspace).await.ok()["may"], json!(["administer", "cancel_wakes"]));
+    assert!(bob.rest.get(&workspace).await.ok().get("may").is_none());
+    carol.rest.post(&alice.path("invites"), json!({ "role": "admin" })).await.refused(403, "FORBIDDEN");
+    bob.rest.post(&alice.path("invites"), json!({})).await.refused(403, "FORBIDDEN");
+}

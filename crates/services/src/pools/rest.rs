@@ -37,7 +37,7 @@ pub struct SessionObject<'a> {
     /// Rises with every change of agent, also across restarts.
     fence: u64,
     /// Who asked for it.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     owner_id: Option<folkmoot_core::ids::MemberId>,
     taken_at: i64,
 }
@@ -137,13 +137,15 @@ pub struct AnswerObject<'a> {
     ok: bool,
     /// When `ok`; `null` when the agent had nothing to say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Object, required = false)]
     data: Option<&'a RawValue>,
     /// When not `ok`: the agent's own error.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     error: Option<&'a str>,
     /// Who was asked, where the hub chose.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     agent_id: Option<&'a str>,
 }
 

@@ -183,7 +183,7 @@ async fn say_to_the_end(routing: &Routing, actor: Actor, sentence: Sentence) -> 
             _ => routing.choosing.at_once(routing, actor.member, &sentence.text),
         };
         let Sentence { text, input, confidence, source } = sentence.clone();
-        let command = Command::Say(Say { text, input, confidence, source, choice, patience: routing.response_time });
+        let command = Command::Say(Say { text, input, confidence, source, choice, timeout: routing.response_time });
         outcome = route_of(routing.hub.execute(actor, command).await);
         if !matches!(&outcome, Err(refusal) if *refusal == refusal::NOT_A_CANDIDATE) {
             break;
@@ -204,7 +204,7 @@ async fn choose_on(routing: &Routing, route: Arc<Route>) -> Arc<Route> {
             MAX_CHOICES => Choice::Unsure(Vec::new()),
             _ => routing.choosing.with_time(routing, &route).await,
         };
-        let command = Command::Hand { route: route.id, choice, patience: routing.response_time };
+        let command = Command::Hand { route: route.id, choice, timeout: routing.response_time };
         match route_of(routing.hub.execute(Actor::hub(Door::SmartHole), command).await) {
             Ok(handed) => {
                 follow(routing, &handed);

@@ -58,6 +58,7 @@ pub struct SpokenOutcome<'a> {
     text: &'a str,
     /// How sure the transcription is, from 0 to 1, where it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false)]
     confidence: Option<f64>,
 }
 

@@ -3,8 +3,8 @@
  *
  * A topic is what views watch: `members`, `channels`, `channel:ID`, `typing:ID`, `runs`, `run:ID`, `approvals`, …
  */
-import type { Action, Approval, Channel, Delivery, Frame, Json, Member, Message, Notification, Pin, Reaction, Run, Task, Workspace } from '../types';
-import { toMillis } from '../types';
+import type { Frame, Json, LiveMessage } from '../frame';
+import type { Action, Approval, Channel, Delivery, Member, Message, Notification, Pin, Reaction, Run, Task, Workspace } from '../types';
 import type { Data } from './data';
 
 const TYPING_MS = 6_000;
@@ -12,7 +12,7 @@ const THINKING_MS = 60_000;
 
 type Applier = (data: Data, it: Json, now: number) => string[];
 
-const messageOf = (it: Json): Message => ({ ...((it.message ?? it) as Message) });
+const messageOf = (it: Json): LiveMessage => ({ ...((it.message ?? it) as LiveMessage) });
 
 function messageNew(data: Data, it: Json, now: number): string[] {
   const message = messageOf(it);
@@ -231,7 +231,7 @@ function runAction(data: Data, it: Json): string[] {
 
 export function putDelivery(data: Data, delivery: Delivery): string[] {
   const known = data.deliveries.get(delivery.id);
-  if (known && toMillis(known.updated_at) > toMillis(delivery.updated_at)) return [];
+  if (known && known.updated_at > delivery.updated_at) return [];
   data.deliveries.set(delivery.id, delivery);
   return [`deliveries:${delivery.channel_id}`, `channel:${delivery.channel_id}`];
 }
@@ -241,7 +241,16 @@ function workspaceChanged(data: Data, it: Json): string[] {
   return ['workspace'];
 }
 
-const approval = saved<Approval>((data) => data.approvals, 'approvals');
+export function putApproval(data: Data, approval: Approval): string[] {
+  const known = data.approvals.get(approval.id);
+  // What was decided stays decided, whatever is told late.
+  if (known && known.status !== 'pending' && approval.status === 'pending') return [];
+  // What the reader may do about it is not in every answer.
+  data.approvals.set(approval.id, { ...known, ...approval });
+  return ['approvals'];
+}
+
+const approval: Applier = (data, it) => putApproval(data, it as unknown as Approval);
 const notification = saved<Notification>((data) => data.notifications, 'notifications');
 
 const appliers: Record<string, Applier> = {

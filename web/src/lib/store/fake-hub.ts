@@ -1,5 +1,6 @@
 /** For tests: a channel as the hub keeps it, with its events and its pages. */
-import type { Frame, Json, Message } from '../types';
+import type { Frame, Json } from '../frame';
+import type { Message } from '../types';
 
 export class Random {
   constructor(private state: number) {}
@@ -55,7 +56,7 @@ export class FakeHub {
       channel_id: this.channel,
       sender_id: sender,
       sender_name: sender,
-      thread_id: thread,
+      thread_id: thread ?? undefined,
       content: `text ${this.made}`,
       content_type: 'text',
       type: 'user',

@@ -1,4 +1,5 @@
 /** The rows of a message list: messages with what belongs under them, and the lines between. Pure; unchanged rows stay the same object. */
+import type { LiveMessage } from '../frame';
 import type { Pending } from '../outbox';
 import type { Approval, Delivery, Message, Run } from '../types';
 import { isSameDay } from '../words';
@@ -8,7 +9,7 @@ import { clientIdOf, deliveriesByMessage, isPending, runsByTrigger } from './sel
 export interface MessageRow {
   kind: 'message';
   key: string;
-  message: Message;
+  message: LiveMessage;
   /** Begins a group: shows the sender. */
   head: boolean;
   runs: Run[];

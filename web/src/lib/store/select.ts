@@ -1,6 +1,5 @@
 /** Questions about the data that several views ask. Pure. */
-import type { Approval, Channel, Delivery, Member, Message, Notification, Run } from '../types';
-import { toMillis } from '../types';
+import type { Approval, Channel, Delivery, Member, Message, Notification, Run, WorkspaceRight } from '../types';
 import type { Data } from './data';
 
 export const isDirect = (channel: Channel): boolean => channel.type === 'dm' || /group/.test(channel.type);
@@ -37,28 +36,8 @@ export function titleOf(data: Data, channel: Channel): string {
 export const people = (data: Data): Member[] => [...data.members.values()].filter((it) => it.type === 'human').sort(byName);
 export const agents = (data: Data): Member[] => [...data.members.values()].filter((it) => it.type === 'agent').sort(byName);
 
-export function isAdmin(data: Data): boolean {
-  const role = data.members.get(data.me)?.role;
-  return role === 'admin' || role === 'owner';
-}
-
-/** Who decides: the agent's owner, who asked, admins; a brake is for everybody in the channel. */
-export function mayDecide(data: Data, approval: Approval): boolean {
-  if (data.members.get(data.me)?.type === 'agent') return false;
-  if (approval.kind === 'brake') {
-    return !approval.channel_id || (data.channels.get(approval.channel_id)?.is_member ?? false);
-  }
-  if (isAdmin(data) || approval.asker_id === data.me) return true;
-  return data.members.get(approval.agent_id)?.created_by === data.me;
-}
-
-/** Names of those who may decide, for the others. */
-export function deciders(data: Data, approval: Approval): string[] {
-  const owner = data.members.get(approval.agent_id)?.created_by;
-  const ids = new Set([approval.asker_id, owner].filter((id) => id != null));
-  for (const member of people(data)) if (member.role !== 'member') ids.add(member.id);
-  return [...ids].map((id) => data.nameOf(id));
-}
+/** What the hub says that the reader may do in the workspace. */
+export const may = (data: Data, right: WorkspaceRight): boolean => data.workspace?.may?.includes(right) ?? false;
 
 export const isPending = (approval: Approval, now: number): boolean =>
   approval.status === 'pending' && (!approval.expires_at || approval.expires_at > now);
@@ -78,7 +57,7 @@ export type Need =
 export function needsYou(data: Data, now: number): Need[] {
   const needs: Need[] = [];
   for (const approval of pendingApprovals(data, now)) {
-    if (mayDecide(data, approval)) needs.push({ kind: 'approval', id: approval.id, at: approval.created_at, approval });
+    if (approval.may_decide) needs.push({ kind: 'approval', id: approval.id, at: approval.created_at, approval });
   }
   for (const notice of data.notifications.values()) {
     if (notice.is_read || notice.acked_at) continue;
@@ -92,7 +71,7 @@ export function needsYou(data: Data, now: number): Need[] {
 export const isOpen = (run: Run): boolean => run.state === 'running' || run.state === 'waiting';
 
 export function runsAtWork(data: Data): Run[] {
-  return [...data.runs.values()].filter(isOpen).sort((a, b) => toMillis(a.started_at) - toMillis(b.started_at));
+  return [...data.runs.values()].filter(isOpen).sort((a, b) => a.started_at - b.started_at);
 }
 
 /** Runs under the message that began them, oldest first. */
@@ -108,7 +87,7 @@ export function runsByTrigger(data: Data, channel?: string): Map<string, Run[]> 
       else found.set(place, [run]);
     }
   }
-  for (const list of found.values()) list.sort((a, b) => toMillis(a.started_at) - toMillis(b.started_at));
+  for (const list of found.values()) list.sort((a, b) => a.started_at - b.started_at);
   return found;
 }
 

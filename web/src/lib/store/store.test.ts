@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Channel, Frame, Member, Message } from '../types';
+import type { Frame } from '../frame';
+import type { Channel, Member, Message } from '../types';
 import { apply } from './apply';
 import { Data } from './data';
 import { FakeHub, Random } from './fake-hub';

@@ -2,7 +2,8 @@
  * Nothing missed, nothing doubled: positions in a channel are dense, so the next event is the one with the next number.
  * A smaller number was applied before; a larger one waits until the hub told what lies between.
  */
-import type { Frame, Json, Message } from '../types';
+import type { Frame, Json } from '../frame';
+import type { Message } from '../types';
 import { LISTED, STORED, apply, countMessage } from './apply';
 import type { Data } from './data';
 

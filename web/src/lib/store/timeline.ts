@@ -4,6 +4,7 @@
  * A page that is fetched while events arrive may be older or newer than they are. Events are therefore remembered while a
  * fetch is under way and applied again on top of its result; each says the whole of what it changes, so this is harmless.
  */
+import type { LiveMessage } from '../frame';
 import type { Message, Reaction } from '../types';
 
 export type Change =
@@ -21,7 +22,7 @@ export class Timeline {
   /** Roots of which every reply is known. */
   readonly wholeThreads = new Set<string>();
   /** Texts that still grow, by their own id. */
-  readonly partial = new Map<string, Message>();
+  readonly partial = new Map<string, LiveMessage>();
   loaded = false;
   reachedStart = false;
   /** Whether the stretch ends with the newest message; new ones are appended only then. */

@@ -90,9 +90,7 @@ pub fn cancel(context: &mut Context<'_>, actor: Actor, id: DeliveryId) -> Outcom
     let visible =
         |delivery: &Delivery| access::may_see_within(context.state, member, delivery.workspace, delivery.channel);
     let delivery = context.history.get::<Delivery>(id)?.filter(visible).ok_or(refusal::DELIVERY_NOT_FOUND)?;
-    if delivery.sender != member.id && member.role < Role::Admin {
-        return Err(refusal::NOT_AUTHORIZED);
-    }
+    access::may_cancel_delivery(member, &delivery)?;
     if !delivery.is_open() {
         return Err(Refusal::conflict(format!("this wake is over ({})", delivery.state.as_str())));
     }

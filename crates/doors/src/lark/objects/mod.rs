@@ -3,6 +3,7 @@
 //! Each is a view of a core thing. Nothing secret has a field here, so nothing secret can be shown.
 
 mod runs;
+pub mod schemas;
 
 pub use runs::*;
 
@@ -28,31 +29,32 @@ pub struct MessageObject<'a> {
     pub sender_id: MemberId,
     pub sender_name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub thread_id: Option<MessageId>,
     pub content: &'a str,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::ContentType)]
     pub content_type: ContentType,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub file_id: Option<FileId>,
     #[serde(rename = "type")]
     pub kind: &'a str,
     #[schema(value_type = Object)]
     pub metadata: Metadata<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Millis, required = false)]
     pub edited_at: Option<Millis>,
     pub edit_count: u32,
     pub reply_count: u32,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<schemas::MessageReaction>)]
     pub reactions: &'a [Reaction],
     pub created_at: Millis,
     pub updated_at: Millis,
     pub seq: u64,
     /// The message this one came from in the end, and how many agents' messages lie between; absent: itself, none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub root_id: Option<MessageId>,
     #[serde(skip_serializing_if = "is_zero")]
     pub depth: u32,
@@ -122,17 +124,20 @@ pub struct NotificationObject<'a> {
     pub kind: &'a str,
     pub title: &'a str,
     pub body: &'a str,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub channel_id: Option<ChannelId>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub message_id: Option<MessageId>,
     pub is_read: bool,
     pub created_at: Millis,
     pub source_type: &'a str,
     pub priority: &'a str,
     pub ack_required: bool,
+    #[schema(required = true)]
     pub acked_at: Option<Millis>,
+    #[schema(required = true)]
     pub expires_at: Option<Millis>,
+    #[schema(required = true)]
     pub payload: Option<&'a str>,
 }
 
@@ -164,9 +169,9 @@ impl<'a> From<&'a Notification> for NotificationObject<'a> {
 pub struct DeliveryObject<'a> {
     #[schema(value_type = String)]
     pub id: DeliveryId,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub channel_id: Option<ChannelId>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub thread_id: Option<MessageId>,
     #[schema(value_type = String)]
     pub agent_id: MemberId,
@@ -174,21 +179,24 @@ pub struct DeliveryObject<'a> {
     #[schema(value_type = String)]
     pub sender_id: MemberId,
     /// `mention`, `dm`, `thread_reply` or `task_assigned`.
+    #[schema(value_type = schemas::WakeReason)]
     pub reason: &'static str,
     /// `queued`, `leased`, `admitted`, then `answered`, `passed`, `failed`, `expired`, `cancelled` or `suppressed`.
+    #[schema(value_type = schemas::DeliveryState)]
     pub state: &'static str,
+    #[schema(required = true)]
     pub why: Option<&'a str>,
     #[schema(value_type = Vec<String>)]
     pub message_ids: &'a [MessageId],
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub task_id: Option<TaskId>,
     #[schema(value_type = String)]
     pub root_id: MessageId,
     pub depth: u32,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub run_id: Option<RunId>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub reply_id: Option<MessageId>,
     pub created_at: Millis,
     pub updated_at: Millis,
@@ -229,28 +237,30 @@ pub struct MemberObject<'a> {
     #[schema(value_type = String)]
     pub workspace_id: WorkspaceId,
     #[serde(rename = "type")]
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::MemberKind)]
     pub kind: MemberKind,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Role)]
     pub role: Role,
     pub name: &'a str,
+    #[schema(required = true)]
     pub nick: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub email: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub avatar_file_id: Option<FileId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = schemas::RoleCard, required = false)]
     pub role_card: Option<&'a RoleCard>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = schemas::Runtime, required = false)]
     pub runtime: Option<&'a Runtime>,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::Presence)]
     pub status: Presence,
     pub online: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub created_by: Option<MemberId>,
     pub created_at: Millis,
 }
@@ -307,7 +317,7 @@ pub struct ChannelObject<'a> {
     #[schema(value_type = String)]
     pub workspace_id: WorkspaceId,
     #[serde(rename = "type")]
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::ChannelKind)]
     pub kind: ChannelKind,
     pub name: &'a str,
     pub topic: &'a str,
@@ -325,7 +335,7 @@ pub struct ChannelObject<'a> {
     pub is_member: bool,
     pub unread_count: u64,
     pub read_seq: u64,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::NotifyPreference)]
     pub notification_preference: NotifyPreference,
 }
 
@@ -391,36 +401,36 @@ objects! {
         #[schema(value_type = String)] id: DraftId = id,
         #[schema(value_type = String)] agent_id: MemberId = agent,
         #[schema(value_type = String)] channel_id: ChannelId = channel,
-        #[schema(value_type = Option<String>)] thread_id: Option<MessageId> = thread,
+        #[schema(value_type = Option<String>, required = true)] thread_id: Option<MessageId> = thread,
         content: String = content,
         room_version: u64 = room_version,
-        #[schema(value_type = String)] status: DraftStatus = status,
+        #[schema(value_type = schemas::DraftStatus)] status: DraftStatus = status,
         created_at: Millis = created_at,
         expires_at: Millis = expires_at,
     }
     ReviewObject as Review from Review {
         #[schema(value_type = String)] id: ReviewId = id,
         #[schema(value_type = String)] workspace_id: WorkspaceId = workspace,
-        #[schema(value_type = Option<String>)] channel_id: Option<ChannelId> = channel,
+        #[schema(value_type = Option<String>, required = true)] channel_id: Option<ChannelId> = channel,
         #[schema(value_type = String)] requester_id: MemberId = requester,
         #[schema(value_type = String)] reviewer_id: MemberId = reviewer,
         subject: String = subject,
         content: String = content,
         status: String = status,
-        comment: Option<String> = comment,
+        #[schema(required = true)] comment: Option<String> = comment,
         created_at: Millis = created_at,
-        decided_at: Option<Millis> = decided_at,
+        #[schema(required = true)] decided_at: Option<Millis> = decided_at,
     }
     TaskObject as Task from Task {
         #[schema(value_type = String)] id: TaskId = id,
         #[schema(value_type = String)] workspace_id: WorkspaceId = workspace,
-        #[schema(value_type = Option<String>)] channel_id: Option<ChannelId> = channel,
-        #[schema(value_type = Option<String>)] message_id: Option<MessageId> = message,
+        #[schema(value_type = Option<String>, required = true)] channel_id: Option<ChannelId> = channel,
+        #[schema(value_type = Option<String>, required = true)] message_id: Option<MessageId> = message,
         title: String = title,
         description: String = description,
-        #[schema(value_type = String)] status: TaskStatus = status,
-        #[schema(value_type = String)] priority: Priority = priority,
-        #[schema(value_type = Option<String>)] assigned_to: Option<MemberId> = assigned_to,
+        #[schema(value_type = schemas::TaskStatus)] status: TaskStatus = status,
+        #[schema(value_type = schemas::Priority)] priority: Priority = priority,
+        #[schema(value_type = Option<String>, required = true)] assigned_to: Option<MemberId> = assigned_to,
         #[schema(value_type = String)] created_by: MemberId = created_by,
         created_at: Millis = created_at,
         updated_at: Millis = updated_at,
@@ -431,10 +441,10 @@ objects! {
         #[schema(value_type = String)] caller_id: MemberId = caller,
         #[schema(value_type = String)] callee_id: MemberId = callee,
         #[serde(rename = "type")] kind: String = kind,
-        #[schema(value_type = String)] status: CallStatus = status,
+        #[schema(value_type = schemas::CallStatus)] status: CallStatus = status,
         created_at: Millis = created_at,
-        answered_at: Option<Millis> = answered_at,
-        ended_at: Option<Millis> = ended_at,
+        #[schema(required = true)] answered_at: Option<Millis> = answered_at,
+        #[schema(required = true)] ended_at: Option<Millis> = ended_at,
     }
     WebhookObject as Webhook from Webhook {
         #[schema(value_type = String)] id: WebhookId = id,
@@ -447,7 +457,7 @@ objects! {
     FileObject as File from File {
         #[schema(value_type = String)] id: FileId = id,
         #[schema(value_type = String)] workspace_id: WorkspaceId = workspace,
-        #[schema(value_type = Option<String>)] channel_id: Option<ChannelId> = channel,
+        #[schema(value_type = Option<String>, required = true)] channel_id: Option<ChannelId> = channel,
         #[schema(value_type = String)] uploaded_by: MemberId = uploaded_by,
         filename: String = filename,
         content_type: String = content_type,
@@ -488,30 +498,34 @@ pub struct ApprovalObject {
     pub id: ApprovalId,
     #[schema(value_type = String)]
     pub workspace_id: WorkspaceId,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub channel_id: Option<ChannelId>,
     #[schema(value_type = String)]
     pub agent_id: MemberId,
     pub action: String,
     pub payload: String,
     pub shown: Shown,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::ApprovalStatus)]
     pub status: ApprovalStatus,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub reviewer_id: Option<MemberId>,
+    #[schema(required = true)]
     pub review_note: Option<String>,
     pub created_at: Millis,
+    #[schema(required = true)]
     pub reviewed_at: Option<Millis>,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::ApprovalKind)]
     pub kind: ApprovalKind,
+    #[schema(required = true)]
     pub fingerprint: Option<String>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub run_id: Option<RunId>,
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub asker_id: Option<MemberId>,
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::ApprovalScope)]
     pub scope: ApprovalScope,
     pub expires_at: Millis,
+    #[schema(required = true)]
     pub used_at: Option<Millis>,
 }
 

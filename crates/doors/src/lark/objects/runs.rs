@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::Metadata;
+use super::{Metadata, schemas};
 
 /// An agent at work in a thread of a channel.
 #[derive(Clone, Serialize, ToSchema)]
@@ -31,34 +31,44 @@ pub struct RunObject<'a> {
     pub agent_id: MemberId,
     pub agent_name: &'a str,
     /// The person whose message the work began with.
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, required = true)]
     pub asker_id: Option<MemberId>,
     pub engine: &'a str,
+    #[schema(required = true)]
     pub model: Option<&'a str>,
+    #[schema(required = true)]
     pub project: Option<&'a str>,
+    #[schema(required = true)]
     pub branch: Option<&'a str>,
+    #[schema(required = true)]
     pub machine: Option<&'a str>,
     /// `running`, `waiting` (for a decision of people), `completed`, `failed` or `cancelled`.
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::RunState)]
     pub state: RunState,
+    #[schema(required = true)]
     pub error: Option<&'a str>,
     /// What the engine continues the thread with.
+    #[schema(required = true)]
     pub resume: Option<&'a str>,
     /// How a person continues it in a terminal.
+    #[schema(required = true)]
     pub resume_line: Option<&'a str>,
     pub started_at: Millis,
+    #[schema(required = true)]
     pub ended_at: Option<Millis>,
     /// What the engine reports of its use.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Object>, required = true)]
     pub usage: Option<&'a RawValue>,
+    #[schema(required = true)]
     pub cost_usd: Option<f64>,
     pub action_count: u32,
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<schemas::FileChange>)]
     pub changes: &'a [FileChange],
     pub has_diff: bool,
     pub stop_requested: bool,
     /// The whole answer, only where it is too long for the message.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub answer: Option<&'a str>,
 }
 
@@ -113,8 +123,9 @@ pub struct ActionObject<'a> {
     pub kind: &'a str,
     pub title: &'a str,
     /// `started`, `updated` or `completed`.
-    #[schema(value_type = String)]
+    #[schema(value_type = schemas::ActionPhase)]
     pub phase: ActionPhase,
+    #[schema(required = true)]
     pub ok: Option<bool>,
     /// What there is to know beside the title; cut to 16 KiB.
     #[schema(value_type = Object)]
@@ -148,8 +159,11 @@ pub struct SessionObject<'a> {
     pub channel_id: ChannelId,
     #[schema(value_type = String)]
     pub thread_id: MessageId,
+    #[schema(required = true)]
     pub engine: Option<&'a str>,
+    #[schema(required = true)]
     pub model: Option<&'a str>,
+    #[schema(required = true)]
     pub resume: Option<&'a str>,
     pub updated_at: Millis,
 }
