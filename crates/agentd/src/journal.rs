@@ -3,13 +3,10 @@
 //! One SQLite file (`synchronous=FULL`). What is owed is written before it is sent and stays until the hub has answered; a
 //! result stays longer, so that a wake that comes again is answered with it and not with a second run.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
-use parking_lot::Mutex;
+pub use folkmoot_database::DatabaseError as JournalError;
+use folkmoot_database::{Schema, Worker};
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
@@ -17,9 +14,10 @@ use serde_json::Value;
 pub const FILE: &str = "agentd.db";
 /// How long results and runs are remembered: longer than the hub keeps a wake open.
 const KEPT: &str = "-14 days";
-const VERSION: u32 = 1;
 
-const SCHEMA: &str = "
+const SCHEMA: Schema = Schema { mark: *b"Agd", migrations: &[FIRST], pragmas: &[], statements: 16 };
+
+const FIRST: &str = "
 CREATE TABLE owed (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -40,22 +38,6 @@ CREATE TABLE runs (
     at INTEGER NOT NULL DEFAULT (unixepoch())
 ) STRICT, WITHOUT ROWID;
 ";
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum JournalError {
-    #[error("`{path}` was written by a newer version")]
-    Newer { path: String },
-    #[error("cannot use `{path}`: {cause}")]
-    File { path: String, cause: String },
-    #[error("the journal failed: {0}")]
-    Other(String),
-}
-
-impl From<rusqlite::Error> for JournalError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Other(error.to_string())
-    }
-}
 
 /// A frame that the hub must get.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,27 +61,16 @@ pub struct KeptRun {
 /// A handle on the file; clones share it.
 #[derive(Clone)]
 pub struct Journal {
-    connection: Arc<Mutex<Connection>>,
+    worker: Worker,
 }
 
 impl Journal {
-    /// Opens the file in `folder`, which must exist; blocks.
+    /// Opens the file in `folder` and forgets what is old in it; blocks.
     pub fn open(folder: &Path) -> Result<Self, JournalError> {
         let path = folder.join(FILE);
-        let shown = path.display().to_string();
-        let named =
-            |cause: &dyn std::fmt::Display| JournalError::File { path: shown.clone(), cause: cause.to_string() };
-        // Made by us rather than by SQLite, because nobody else may read what people ask for.
-        let mut options = OpenOptions::new();
-        options.create(true).append(true).mode(0o600).open(&path).map_err(|error| named(&error))?;
-        let connection = Connection::open(&path).map_err(|error| named(&error))?;
-        let found: u32 =
-            connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(|error| named(&error))?;
-        if found > VERSION {
-            return Err(JournalError::Newer { path: shown });
-        }
-        set_up(&connection, found).map_err(|error| named(&error))?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)) })
+        let connection = SCHEMA.open(&path)?;
+        forget_old(&connection)?;
+        Ok(Self { worker: Worker::start(connection, &path)? })
     }
 
     /// Remembers what the hub is owed; the same id a second time changes nothing.
@@ -169,11 +140,9 @@ impl Journal {
 
     async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
-        let connection = Arc::clone(&self.connection);
-        let done = tokio::task::spawn_blocking(move || work(&mut connection.lock())).await;
-        done.map_err(|error| JournalError::Other(error.to_string()))?.map_err(JournalError::from)
+        self.worker.transact(move |connection| work(connection).map_err(JournalError::from)).await
     }
 }
 
@@ -183,13 +152,7 @@ fn of_row(row: &Row<'_>) -> rusqlite::Result<Owed> {
     Ok(Owed { id: row.get(0)?, kind: row.get(1)?, data, delivery: row.get(3)? })
 }
 
-fn set_up(connection: &Connection, found: u32) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    if found == 0 {
-        connection.execute_batch(&format!("BEGIN;{SCHEMA}PRAGMA user_version = {VERSION};COMMIT;"))?;
-    }
+fn forget_old(connection: &Connection) -> rusqlite::Result<()> {
     let old = format!("WHERE at < unixepoch('now', '{KEPT}')");
     connection.execute_batch(&format!("DELETE FROM owed {old} AND settled = 1; DELETE FROM runs {old};"))
 }
@@ -246,7 +209,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(Journal::open(folder.path()).unwrap());
         let connection = Connection::open(folder.path().join(FILE)).unwrap();
-        connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
+        connection.pragma_update(None, "user_version", SCHEMA.version() + 1).unwrap();
         assert!(matches!(Journal::open(folder.path()), Err(JournalError::Newer { .. })));
     }
 }

@@ -3,12 +3,9 @@
 //! The model's tables are rows of one table with a JSON body. So nothing the model writes becomes SQL, and values
 //! keep their JSON types.
 
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
-use parking_lot::Mutex;
+use folkmoot_database::{DatabaseError, Schema, Worker};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::{Map, Value};
@@ -19,11 +16,15 @@ use crate::workers::Workers;
 /// The name of the file, unless the operator chooses another.
 pub const FILE: &str = "bot.db";
 /// The file does not grow beyond this many pages of 4096 bytes: 256 MB.
-const MOST_PAGES: u32 = 65_536;
-const MOST_ROW_BYTES: usize = 64 << 10;
-const MOST_NAME: usize = 64;
+const MAX_PAGES: i64 = 65_536;
+const MAX_ROW_BYTES: usize = 64 << 10;
+const MAX_NAME: usize = 64;
 
-const SCHEMA: &str = "
+const SCHEMA: Schema =
+    Schema { mark: *b"Bot", migrations: &[FIRST], pragmas: &[("max_page_count", MAX_PAGES)], statements: 16 };
+
+/// Files without a version have these tables already.
+const FIRST: &str = "
     CREATE TABLE IF NOT EXISTS rows (id INTEGER PRIMARY KEY, name TEXT NOT NULL, body TEXT NOT NULL);
     CREATE INDEX IF NOT EXISTS rows_by_name ON rows (name);
     CREATE TABLE IF NOT EXISTS joined (channel_uid TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -33,29 +34,18 @@ const SCHEMA: &str = "
 /// A JSON object: a row, or what rows must look like.
 pub type Fields = Map<String, Value>;
 
-/// The file, used from the threads for blocking work.
+/// The file, used from a thread of its own.
 #[derive(Clone)]
 pub struct Store {
-    connection: Arc<Mutex<Connection>>,
+    file: Worker,
     workers: Workers,
 }
 
 impl Store {
     /// Opens the file, or makes it; blocks.
     pub fn open(path: &Path, workers: Workers) -> Result<Self, BotError> {
-        // Made by us rather than by SQLite, because nobody else may read what people ask for.
-        let mut options = std::fs::OpenOptions::new();
-        let made = options.create(true).append(true).mode(0o600).open(path);
-        made.map_err(|error| BotError::Database(format!("{}: {error}", path.display())))?;
-        let opened = Connection::open(path).and_then(|connection| {
-            connection.busy_timeout(Duration::from_secs(5))?;
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.pragma_update(None, "max_page_count", MOST_PAGES)?;
-            connection.execute_batch(SCHEMA)?;
-            Ok(connection)
-        });
-        let connection = opened.map_err(|error| BotError::Database(format!("{}: {error}", path.display())))?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), workers })
+        let file = Worker::open(&SCHEMA, path).map_err(|error| BotError::Database(error.to_string()))?;
+        Ok(Self { file, workers })
     }
 
     /// The rows of a table that have all fields of `query`, oldest first.
@@ -126,31 +116,27 @@ impl Store {
     /// Adds to the counters that are kept over restarts.
     pub async fn count(&self, counts: Vec<(&'static str, u64)>) -> Result<(), BotError> {
         self.with(move |connection| {
-            let transaction = connection.transaction()?;
-            for (name, value) in counts {
-                transaction.execute(
-                    "INSERT INTO counters VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = value + ?2",
-                    (name, value as i64),
-                )?;
-            }
-            transaction.commit()
+            counts.into_iter().try_for_each(|(name, value)| {
+                let sql = "INSERT INTO counters VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = value + ?2";
+                connection.execute(sql, (name, value as i64)).map(drop)
+            })
         })
         .await
     }
 
     async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, BotError> {
-        let connection = self.connection.clone();
-        let result = self.workers.block(move || work(&mut connection.lock())).await?;
-        result.map_err(|error| BotError::Database(error.to_string()))
+        let file = self.file.clone();
+        let work = async move { file.transact(move |open| work(open).map_err(DatabaseError::from)).await };
+        self.workers.block(work).await?.map_err(|error| BotError::Database(error.to_string()))
     }
 }
 
 fn checked_name(name: &str) -> Result<&str, BotError> {
     let good = !name.is_empty()
-        && name.len() <= MOST_NAME
+        && name.len() <= MAX_NAME
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-');
     if good {
         Ok(name)
@@ -167,8 +153,8 @@ fn checked_row(row: Fields) -> Result<String, BotError> {
         }
     }
     let body = Value::Object(row).to_string();
-    if body.len() > MOST_ROW_BYTES {
-        return Err(BotError::Validation(format!("a row may have at most {MOST_ROW_BYTES} bytes")));
+    if body.len() > MAX_ROW_BYTES {
+        return Err(BotError::Validation(format!("a row may have at most {MAX_ROW_BYTES} bytes")));
     }
     Ok(body)
 }
@@ -276,7 +262,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = store(folder.path());
         store.insert("t", fields(json!({"a": "x'; DROP TABLE rows; --"}))).await.unwrap();
-        let long = "x".repeat(MOST_ROW_BYTES);
+        let long = "x".repeat(MAX_ROW_BYTES);
         let is_validation = |result: Result<usize, BotError>| matches!(result, Err(BotError::Validation(_)));
         assert!(is_validation(store.delete("t", Fields::new()).await));
         assert!(is_validation(store.update("t", Fields::new(), Fields::new()).await));
@@ -299,12 +285,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_file_that_was_made_without_a_version_is_used_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = Connection::open(folder.path().join(FILE)).unwrap();
+        old.execute_batch(FIRST).unwrap();
+        old.execute_batch("INSERT INTO joined VALUES ('a')").unwrap();
+        drop(old);
+        assert_eq!(store(folder.path()).joined().await.unwrap(), ["a"]);
+    }
+
+    #[tokio::test]
     async fn counters_add_up() {
         let folder = tempfile::tempdir().unwrap();
         let store = store(folder.path());
         store.count(vec![("answers", 2)]).await.unwrap();
         store.count(vec![("answers", 3)]).await.unwrap();
-        let value: i64 = store.connection.lock().query_row("SELECT value FROM counters", (), |row| row.get(0)).unwrap();
-        assert_eq!(value, 5);
+        let read = |connection: &Connection| connection.query_row("SELECT value FROM counters", (), |row| row.get(0));
+        assert_eq!(store.with(read).await, Ok(5));
     }
 }

@@ -14,7 +14,7 @@ use crate::settings::{Limits, seconds};
 pub struct Workers {
     threads: Arc<Semaphore>,
     processors: Arc<Semaphore>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Workers {
@@ -23,43 +23,51 @@ impl Workers {
         Self {
             threads: places(limits.thread_pool_workers),
             processors: places(limits.process_pool_workers),
-            patience: seconds(limits.executor_timeout_s),
+            timeout: seconds(limits.executor_timeout_s),
         }
     }
 
-    /// Work that blocks: files, the database.
-    pub async fn block<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, BotError> {
+    /// Work that a thread of its own does, and that waits for the disk: the database.
+    pub async fn block<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, BotError> {
         self.run(&self.threads, work).await
     }
 
     /// Work that computes: counting tokens, reading a page.
     pub async fn compute<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, BotError> {
-        self.run(&self.processors, work).await
+        let work = async { tokio::task::spawn_blocking(work).await.map_err(|_| broken_off()) };
+        self.run(&self.processors, work).await?
     }
 
     async fn run<T: Send + 'static>(
         &self,
         places: &Arc<Semaphore>,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, BotError> {
         let done = async {
             let place = places.clone().acquire_owned().await.expect("nobody closes the semaphore");
             // The place goes with the work: work that nobody waits for any more still occupies a thread.
-            let work = tokio::task::spawn_blocking(move || {
-                let result = work();
+            let work = tokio::spawn(async move {
+                let result = work.await;
                 drop(place);
                 result
             });
-            work.await.map_err(|_| BotError::Tool("the work broke off".to_owned()))
+            work.await.map_err(|_| broken_off())
         };
-        let late = |_| BotError::Tool(format!("the work took longer than {} s", self.patience.as_secs_f64()));
-        timeout(self.patience, done).await.map_err(late)?
+        let late = |_| BotError::Tool(format!("the work took longer than {} s", self.timeout.as_secs_f64()));
+        timeout(self.timeout, done).await.map_err(late)?
     }
+}
+
+fn broken_off() -> BotError {
+    BotError::Tool("the work broke off".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use tokio::sync::oneshot;
 
     use super::*;
 
@@ -77,12 +85,12 @@ mod tests {
     #[tokio::test]
     async fn work_beyond_executor_timeout_is_given_up_and_keeps_its_place() {
         let workers = impatient();
-        let (release, wait) = mpsc::channel::<()>();
-        let stuck = workers.block(move || wait.recv()).await;
+        let (release, wait) = oneshot::channel::<()>();
+        let stuck = workers.block(wait).await;
         assert!(matches!(stuck, Err(BotError::Tool(why)) if why.contains("longer than 0.05 s")));
-        assert!(workers.block(|| ()).await.is_err(), "the only place is taken");
+        assert!(workers.block(async {}).await.is_err(), "the only place is taken");
         release.send(()).unwrap();
         let _ = workers.threads.acquire().await.unwrap();
-        assert!(workers.block(|| ()).await.is_ok());
+        assert!(workers.block(async {}).await.is_ok());
     }
 }

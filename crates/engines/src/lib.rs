@@ -26,6 +26,7 @@ mod warm;
 
 pub mod availability;
 pub mod desk;
+pub mod files;
 pub mod git;
 pub mod modes;
 pub mod progress;

@@ -13,7 +13,7 @@ use folkmoot_telegram::bridge::{self, BridgeError};
 use folkmoot_telegram::context::{Project, Projects};
 use folkmoot_telegram::lock;
 use folkmoot_telegram::permission::Permission;
-use folkmoot_telegram::settings::{Sessions, Settings};
+use folkmoot_telegram::settings::{BridgeSettings, Sessions};
 use folkmoot_telegram::text::Overflow;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -30,7 +30,7 @@ pub use hub::code_hash;
 const SPEECH_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What the bridge needs to know; `engine` goes before the configured default.
-pub fn settings(config: &Config, config_file: &Path, engine: Option<&str>) -> anyhow::Result<Settings> {
+pub fn settings(config: &Config, config_file: &Path, engine: Option<&str>) -> anyhow::Result<BridgeSettings> {
     let telegram = &config.telegram;
     let default = engine.unwrap_or(&config.engines.default);
     let data_dir = config.data_dir();
@@ -38,7 +38,7 @@ pub fn settings(config: &Config, config_file: &Path, engine: Option<&str>) -> an
         Fault::failed(format!("the data folder `{}` cannot be made: {error}", data_dir.display()))
             .hint("choose another one with --data-dir")
     })?;
-    Ok(Settings {
+    Ok(BridgeSettings {
         token: telegram.bot_token.expose().to_owned(),
         api_base: telegram.api_base.clone(),
         permission: permission(config),

@@ -1,13 +1,13 @@
 //! A look at a data folder that changes nothing, for whoever wants to know whether all is well.
 
-use std::path::Path;
-use std::sync::mpsc;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use folkmoot_database::{ours_below, soundness};
 
 use crate::StoreError;
-use crate::sqlite::{DATABASE, mark, open_for_reading, schema};
+use crate::sqlite::schema::SCHEMA;
+use crate::sqlite::{DATABASE, mark};
 
 /// What a sound database tells about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,54 +23,35 @@ pub fn inspect(data_dir: &Path) -> Result<Option<Inspection>, StoreError> {
     if !path.exists() {
         return Ok(None);
     }
-    schema::refuse_newer_file(&path)?;
+    SCHEMA.refuse_newer_file(&path)?;
     mark::check_files(&path)?;
-    let damaged =
-        |cause: &dyn std::fmt::Display| StoreError::Other(format!("`{}` is damaged: {cause}", path.display()));
-    let connection = open_for_reading(&path).map_err(|error| damaged(&error))?;
-    let application: i32 =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(|error| damaged(&error))?;
-    if application != schema::APPLICATION {
+    let found = soundness(&path).map_err(|cause| damaged(&path, &cause))?;
+    if found.application_id != SCHEMA.application_id() {
         return Err(StoreError::Other(format!("`{}` is not a database of a hub", path.display())));
     }
-    let version = schema::version(&connection).map_err(|error| damaged(&error))?;
-    schema::refuse_newer(version)?;
-    let verdict = verdict(&connection).map_err(|error| damaged(&error))?;
-    if verdict != "ok" {
-        return Err(damaged(&verdict));
-    }
-    Ok(Some(Inspection { version, known: schema::VERSION }))
+    SCHEMA.refuse_newer(&path, found.version)?;
+    Ok(Some(Inspection { version: found.version, known: SCHEMA.version() }))
 }
 
-/// Looks through the database for damage for at most this long, and says what it found; of a large one, only its beginning is
-/// looked at. A hub may be running.
-pub fn find_damage(data_dir: &Path, at_most: Duration) -> Option<String> {
-    let path = data_dir.join(DATABASE);
-    let connection = match open_for_reading(&path) {
-        Ok(connection) => connection,
-        Err(error) => return Some(error.to_string()),
+/// The databases that parts of the hub keep beside its own, and what is wrong with each. A hub may be running.
+pub fn inspect_others(data_dir: &Path) -> Result<Vec<(PathBuf, Option<StoreError>)>, StoreError> {
+    let found = ours_below(data_dir)
+        .map_err(|error| StoreError::Folder { path: data_dir.display().to_string(), cause: error.to_string() })?;
+    let others = found.into_iter().filter(|name| name != Path::new(DATABASE));
+    let look = |name: PathBuf| {
+        let path = data_dir.join(&name);
+        (name, soundness(&path).err().map(|cause| damaged(&path, &cause)))
     };
-    let interrupt = connection.get_interrupt_handle();
-    let (finished, waiting) = mpsc::channel::<()>();
-    let found = std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if waiting.recv_timeout(at_most) == Err(mpsc::RecvTimeoutError::Timeout) {
-                interrupt.interrupt();
-            }
-        });
-        let found = verdict(&connection);
-        drop(finished);
-        found
-    });
-    match found {
-        Ok(verdict) => (verdict != "ok").then_some(verdict),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => None,
-        Err(error) => Some(error.to_string()),
-    }
+    Ok(others.map(look).collect())
 }
 
-fn verdict(connection: &Connection) -> rusqlite::Result<String> {
-    connection.pragma_query_value(None, "quick_check", |row| row.get(0))
+/// Looks through the hub's database for damage for at most this long, and says what it found. A hub may be running.
+pub fn find_damage(data_dir: &Path, at_most: Duration) -> Option<String> {
+    folkmoot_database::find_damage(&data_dir.join(DATABASE), at_most)
+}
+
+fn damaged(path: &Path, cause: &str) -> StoreError {
+    StoreError::Other(format!("`{}` is damaged: {cause}", path.display()))
 }
 
 #[cfg(test)]
@@ -87,7 +68,7 @@ mod tests {
     fn a_sound_database_tells_its_version_also_while_it_is_open() {
         let folder = tempfile::tempdir().unwrap();
         let store = crate::open(folder.path()).unwrap();
-        let expected = Inspection { version: schema::VERSION, known: schema::VERSION };
+        let expected = Inspection { version: SCHEMA.version(), known: SCHEMA.version() };
         assert_eq!(inspect(folder.path()).unwrap(), Some(expected));
         drop(store);
         assert_eq!(inspect(folder.path()).unwrap(), Some(expected));

@@ -17,10 +17,10 @@ mod contract;
 pub mod sqlite;
 
 mod archive;
-pub use archive::{BESIDE, backup, restore};
+pub use archive::{backup, restore};
 
 mod inspect;
-pub use inspect::{Inspection, find_damage, inspect};
+pub use inspect::{Inspection, find_damage, inspect, inspect_others};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -6,18 +6,19 @@ use folkmoot_engines::event::{Answer, Ask, AskKind};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{Button, Keyboard};
-use crate::bridge::Spot;
-use crate::journal::{Card, CardId, Content, JournalError, Kind, NewCard, Rows};
+use crate::ids::CardId;
+use crate::journal::{Card, Content, JournalError, NewCard, OutgoingKind, Rows};
 use crate::press::{Asker, Choice, Press};
+use crate::spot::Spot;
 use crate::text::{self, Message, Overflow, Rendered};
 
 /// The most options that get a button each.
-pub const MOST_OPTIONS: usize = 8;
+pub const MAX_OPTIONS: usize = 8;
 
 /// The most messages that a card takes at once; the rest comes when it is wanted.
-const MOST_PAGES: usize = 4;
+const MAX_PAGES: usize = 4;
 /// The most of a warning that stands on every page; a longer one stands whole in the card.
-const MOST_WARNING: usize = 250;
+const MAX_WARNING: usize = 250;
 
 /// What a button tells the engine, and the word for people.
 pub fn answer(ask: &Ask, choice: Choice) -> Option<(Answer, String)> {
@@ -102,10 +103,10 @@ impl Question {
 
     pub fn keyboard(&self, id: CardId) -> Keyboard {
         let ask = &self.ask;
-        let data = |choice| Press { asker: Asker::Engine, card: id, choice }.data();
+        let data = |choice| Press::Card { asker: Asker::Engine, card: id, choice }.data();
         let deny = || Button::new("Deny", data(Choice::Deny));
         let rest = self.pages().rest_button(data(Choice::Rest));
-        let options = ask.options.iter().take(MOST_OPTIONS).enumerate();
+        let options = ask.options.iter().take(MAX_OPTIONS).enumerate();
         let options = options.map(|(number, word)| vec![Button::new(word.clone(), data(Choice::Option(number)))]);
         let rows: Vec<Vec<Button>> = match ask.kind {
             AskKind::Question => options.chain([vec![deny()]]).collect(),
@@ -128,18 +129,18 @@ impl Pages {
     /// Every page has the header, and with it the warning; where there is more, every page says how much.
     pub fn of(message: &Message) -> Self {
         let mut first = text::pages(message, Overflow::Split);
-        if first.len() <= MOST_PAGES {
+        if first.len() <= MAX_PAGES {
             return Self { first, rest: Vec::new() };
         }
         let footer = message.footer.clone().unwrap_or_default();
         let frame = text::page(&Message { body: String::new(), ..message.clone() }).text.lines().count() + 4;
-        let mut rest = first.split_off(MOST_PAGES);
+        let mut rest = first.split_off(MAX_PAGES);
         // Saying how much follows takes room itself; a second round knows the number.
         for _ in 0..2 {
             let lines: usize = rest.iter().map(|page| page.text.lines().count().saturating_sub(frame).max(1)).sum();
             let more = format!("{lines} more lines: press “Show the rest”\n\n{footer}");
             first = text::pages(&Message { footer: Some(more), ..message.clone() }, Overflow::Split);
-            rest = first.split_off(MOST_PAGES.min(first.len()));
+            rest = first.split_off(MAX_PAGES.min(first.len()));
         }
         Self { first, rest }
     }
@@ -163,29 +164,41 @@ pub fn post(
     let last = pages.pop().unwrap_or_default();
     let mut first = None;
     for page in pages {
-        let slip = rows.post(&spot.draft(Kind::Notice, Content::new(page)))?;
-        first.get_or_insert(slip);
+        let outgoing = rows.post(&spot.draft(OutgoingKind::Notice, Content::new(page)))?;
+        first.get_or_insert(outgoing);
     }
     // Somebody has to decide, so this one makes a sound and does not wait behind progress.
-    let slip = rows.post(&spot.draft(Kind::Notice, Content::with_keyboard(last, keyboard(card))))?;
-    rows.place_card(card, first.unwrap_or(slip), slip)
+    let outgoing = rows.post(&spot.draft(OutgoingKind::Notice, Content::with_keyboard(last, keyboard(card))))?;
+    rows.place_card(card, first.unwrap_or(outgoing), outgoing)
+}
+
+/// Takes the buttons of a card away, if it is open, and shows how it ended.
+pub fn close(rows: &mut Rows<'_>, card: &Card, closed: impl FnOnce() -> Option<Rendered>) -> Result<(), JournalError> {
+    if !rows.withdraw_card(card.id)? {
+        return Ok(());
+    }
+    let shown = card.outgoing.and_then(|outgoing| Some((outgoing, closed()?)));
+    shown.map_or(Ok(()), |(outgoing, closed)| rows.revise(outgoing, &Content::new(closed)))
 }
 
 /// Sends what did not fit onto a card.
 pub fn post_rest(rows: &mut Rows<'_>, spot: Spot, pages: Pages) -> Result<(), JournalError> {
-    pages.rest.into_iter().try_for_each(|page| rows.post(&spot.draft(Kind::Notice, Content::new(page))).map(drop))
+    pages
+        .rest
+        .into_iter()
+        .try_for_each(|page| rows.post(&spot.draft(OutgoingKind::Notice, Content::new(page))).map(drop))
 }
 
 /// What stands on every page: the warning before everything, who asks, and what for.
 pub fn header(shown: &Shown, who: &str) -> String {
-    let warning = shown.warning.iter().map(|warning| format!("⚠️ **{}**", plain(&cut(warning, MOST_WARNING))));
+    let warning = shown.warning.iter().map(|warning| format!("⚠️ **{}**", plain(&cut(warning, MAX_WARNING))));
     let lines = warning.chain([who.to_owned(), plain(&shown.heading)]);
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// All of an action, part by part.
 pub fn body(shown: &Shown) -> String {
-    let long = shown.warning.iter().filter(|warning| warning.chars().count() > MOST_WARNING);
+    let long = shown.warning.iter().filter(|warning| warning.chars().count() > MAX_WARNING);
     let long = long.map(|warning| plain(&format!("⚠️ {warning}")));
     let says = shown.says.iter().map(|says| plain(&format!("“{says}”")));
     long.chain(says).chain(shown.parts.iter().map(one_part)).collect::<Vec<_>>().join("\n\n")
@@ -252,6 +265,13 @@ mod tests {
         Question { ask, engine: "claude".into(), folder: Some("/src/site".into()), machine: Some("laptop".into()) }
     }
 
+    fn choice_of(button: &Button) -> Choice {
+        match Press::of(&button.callback_data) {
+            Some(Press::Card { choice, .. }) => choice,
+            other => panic!("{other:?}"),
+        }
+    }
+
     fn text(detail: Value) -> String {
         question(AskKind::Permission, detail, &[]).pages().first.remove(0).text
     }
@@ -288,7 +308,7 @@ mod tests {
         let short = pages(400);
         assert!(short.rest.is_empty() && short.first.len() > 1);
         let long = pages(3000);
-        assert_eq!(long.first.len(), MOST_PAGES);
+        assert_eq!(long.first.len(), MAX_PAGES);
         for (pages, count) in [(short, 400), (long, 3000)] {
             let all: Vec<&Rendered> = pages.first.iter().chain(&pages.rest).collect();
             let whole: String = all.iter().map(|page| page.text.as_str()).collect();
@@ -308,10 +328,7 @@ mod tests {
         let said: usize = more.parse().unwrap();
         assert!(said.abs_diff(3000 - shown) < 30, "{said} said, {} are left", 3000 - shown);
         let button = &question.keyboard(CardId(7)).inline_keyboard[0][0];
-        assert_eq!(
-            (button.text.as_str(), Press::of(&button.callback_data).unwrap().choice),
-            ("Show the rest", Choice::Rest)
-        );
+        assert_eq!((button.text.as_str(), choice_of(button)), ("Show the rest", Choice::Rest));
     }
 
     #[test]
@@ -327,12 +344,12 @@ mod tests {
         let question = question(AskKind::Permission, json!({"command": "echo line\n".repeat(1000)}), &[]);
         let store = move |rows: &mut Rows<'_>| {
             let spot = Spot { chat: crate::api::ChatId(1), topic: None, reply_to: None };
-            let notice = || spot.draft(Kind::Notice, Content::default());
+            let notice = || spot.draft(OutgoingKind::Notice, Content::default());
             let before = rows.post(&notice())?;
-            let card = NewCard { prompt: None, slip: None, ask: "q".into(), body: Value::Null };
+            let card = NewCard { prompt: None, ask: "q".into(), body: Value::Null };
             post(rows, spot, &card, question.pages(), |id| question.keyboard(id))?;
             let after = rows.post(&notice())?;
-            let shows = |slip| Ok(rows.card_of(crate::journal::SlipId(slip))?.is_some());
+            let shows = |outgoing| Ok(rows.card_of(crate::ids::OutgoingId(outgoing))?.is_some());
             (before.0..=after.0).map(shows).collect::<Result<Vec<bool>, JournalError>>()
         };
         let shown = journal.transact(store).await.unwrap();
@@ -348,7 +365,7 @@ mod tests {
         let buttons: Vec<&str> = keyboard.inline_keyboard[0].iter().map(|button| button.text.as_str()).collect();
         assert_eq!(buttons, ["Allow once", "Deny"]);
         for button in &keyboard.inline_keyboard[0] {
-            assert_eq!(Press::of(&button.callback_data).unwrap().card, CardId(7));
+            assert_eq!(Press::of(&button.callback_data).unwrap().card(), Some(CardId(7)));
         }
     }
 
@@ -357,8 +374,8 @@ mod tests {
         let question = question(AskKind::Question, json!({}), &["red", "blue"]);
         let keyboard = question.keyboard(CardId(1));
         let question = question.ask;
-        let press = Press::of(&keyboard.inline_keyboard[1][0].callback_data).unwrap();
-        assert_eq!(answer(&question, press.choice).unwrap().0, Answer::Reply { answers: vec!["blue".into()] });
+        let choice = choice_of(&keyboard.inline_keyboard[1][0]);
+        assert_eq!(answer(&question, choice).unwrap().0, Answer::Reply { answers: vec!["blue".into()] });
         assert_eq!(note(&question, "green").0, Answer::Reply { answers: vec!["green".into()] });
         assert!(answer(&question, Choice::Option(9)).is_none());
     }

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use folkmoot_engines::files;
+
+use crate::api;
 use crate::context::Context;
-use crate::patience::{self, patiently};
 use crate::piece::{self, FileRef, Piece};
+use crate::retry::{self, retrying};
 use crate::shared::Shared;
-use crate::{api, files};
 
 /// Why something cannot be had, in words for the chat.
 pub type Refusal = String;
@@ -92,13 +94,13 @@ impl Shared {
     /// The content of a file at Telegram.
     pub async fn fetch(&self, file: &FileRef) -> Result<Vec<u8>, Refusal> {
         let too_large = || format!("`{}` is too large: Telegram gives bots at most 20 MB", file.name);
-        if file.size.is_some_and(|size| size > api::MOST_DOWNLOAD) {
+        if file.size.is_some_and(|size| size > api::MAX_DOWNLOAD) {
             return Err(too_large());
         }
-        let fetched = patiently(patience::MINUTES, patience::unless_refused, || async {
+        let fetched = retrying(retry::MINUTES, retry::unless_refused, || async {
             // Where a file is may have changed since the last attempt.
             match self.bot.get_file(&file.id).await?.file_path {
-                Some(path) => self.bot.download(&path, api::MOST_DOWNLOAD).await.map(Some),
+                Some(path) => self.bot.download(&path, api::MAX_DOWNLOAD).await.map(Some),
                 None => Ok(None),
             }
         });
@@ -117,7 +119,7 @@ impl Shared {
         };
         let content = self.fetch(file).await?;
         let listen = || speech.transcribe(&file.name, content.clone().into());
-        let said = patiently(patience::MINUTES, patience::unless_hopeless, listen).await;
+        let said = retrying(retry::MINUTES, retry::unless_hopeless, listen).await;
         let said = said.map_err(|error| format!("the voice note could not be written down: {error}"))?;
         if said.text.trim().is_empty() {
             return Err("nothing was understood in the voice note".to_owned());

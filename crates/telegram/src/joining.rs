@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::api::{ChatId, MessageId, TopicId, UserId};
-use crate::journal::PromptId;
+use crate::ids::PromptId;
 use crate::piece::{self, Piece};
 
 /// The rest of a text that a client cut follows at once, but a slow line needs its time.
@@ -92,9 +92,9 @@ impl Joining {
     }
 
     /// Waits longer for a prompt that has nothing to say yet.
-    pub fn hold(&mut self, sender: Sender, prompt: PromptId, now: Instant, patience: Duration) {
+    pub fn hold(&mut self, sender: Sender, prompt: PromptId, now: Instant, wait: Duration) {
         // What comes next is not late, so the longest window begins with it.
-        let until = now + patience;
+        let until = now + wait;
         let open = Open { prompt, begun: until, until, reply: None, written: None, has_words: false };
         self.open.insert(sender, open);
     }

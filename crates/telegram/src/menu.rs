@@ -1,6 +1,6 @@
 //! The command menu: what this configuration supports, in the few words that fit.
 
-use crate::api::{BotCommand, MOST_COMMANDS};
+use crate::api::{BotCommand, MAX_COMMANDS};
 
 /// Every command that the bridge answers, with its line in the menu.
 pub const COMMANDS: [(&str, &str); 15] = [
@@ -61,8 +61,8 @@ pub fn menu(offer: &Offer<'_>) -> (Vec<BotCommand>, usize) {
     let projects = projects.map(|(name, alias)| entry(&name, format!("work on: {alias}")));
     let mut entries: Vec<BotCommand> = engines.filter(|entry| is_command(&entry.command)).chain(own).collect();
     entries.extend(projects);
-    let left_out = (entries.len() + 1).saturating_sub(MOST_COMMANDS);
-    entries.truncate(MOST_COMMANDS - 1);
+    let left_out = (entries.len() + 1).saturating_sub(MAX_COMMANDS);
+    entries.truncate(MAX_COMMANDS - 1);
     entries.push(entry("cancel", "cancel run".to_owned()));
     (entries, left_out)
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::{Attachment, Message, MessageId};
-use crate::journal::PromptId;
-use crate::show;
+use crate::ids::PromptId;
+use crate::press::Press;
 
 /// Telegram's clients cut what is longer than a message here or a little before.
 const CUT_BY_CLIENT: usize = 4000;
@@ -54,7 +54,7 @@ impl Reply {
         let chosen = message.quote.as_ref().map(|quote| quote.text.clone());
         Some(Self {
             message: target.message_id,
-            prompt: target.button_data().and_then(show::cancelled_by),
+            prompt: target.button_data().and_then(Press::of).and_then(Press::cancelled),
             theirs: if of_person { chosen.unwrap_or_else(|| text.clone()).trim().to_owned() } else { String::new() },
             file: file_of(target).filter(|_| of_person),
             text,

@@ -10,13 +10,13 @@ use folkmoot_engines::router::{Defaults, Target};
 use crate::context::{Context, Hints};
 use crate::directives::{self, Directives};
 use crate::gather::{Refusal, gather, words};
-use crate::journal::{JournalError, Preference, Prompt, PromptId, PromptState, Rows, Scope};
+use crate::ids::PromptId;
+use crate::journal::{JournalError, Preference, Prompt, PromptState, Rows, Scope};
 use crate::piece::{self, Piece, Reply};
-use crate::plan::{self, Plan};
-use crate::sessions::{Session, session, thread_context};
+use crate::sessions::{ChatSession, session, thread_context};
 use crate::settings::Sessions;
 use crate::shared::Shared;
-use crate::turns::{Line, Turn};
+use crate::turns::{Turn, TurnLine};
 use crate::worktree::{self, Missing};
 
 /// A prompt that can be run.
@@ -53,7 +53,7 @@ pub async fn prepare(shared: &Shared, prompt: &Prompt, mut turn: Turn) -> (Prepa
 }
 
 async fn attempt(shared: &Shared, prompt: &Prompt, turn: &mut Turn) -> Result<Prepared, Refusal> {
-    let plan = Plan::of(prompt);
+    let plan = &prompt.plan;
     let text = piece::joined(&plan.pieces);
     let reply = plan.pieces.iter().find_map(|piece| piece.reply.clone());
     let remembered = remember(shared, prompt, &text, reply.clone()).await.map_err(|error| error.to_string())?;
@@ -125,16 +125,18 @@ async fn remember(
 ) -> Result<Remembered, JournalError> {
     let named = shared.router.resume(text, None);
     let replied_line = reply.as_ref().and_then(|reply| shared.router.resume("", Some(&reply.text)));
-    let (chat, place) = (prompt.chat, plan::place_of(prompt));
+    let (chat, place) = (prompt.chat, prompt.place());
     shared
         .journal
         .transact(move |rows| {
             let replied = match reply {
-                Some(reply) => rows.slip_at(chat, reply.message)?.and_then(|slip| slip.prompt).or(reply.prompt),
+                Some(reply) => {
+                    rows.outgoing_at(chat, reply.message)?.and_then(|outgoing| outgoing.prompt).or(reply.prompt)
+                }
                 None => None,
             };
             let replied = replied.map(|id| rows.prompt(id)).transpose()?.flatten().filter(|prompt| prompt.chat == chat);
-            let leader = replied.as_ref().map(Plan::of);
+            let leader = replied.as_ref().map(|prompt| prompt.plan.clone());
             // What is stored says the same as the resume line of our message, but an answer may quote others.
             let resume = named.or_else(|| leader.as_ref()?.resume.clone()).or(replied_line);
             let open = replied.filter(|prompt| prompt.state != PromptState::Done).map(|prompt| prompt.id);
@@ -240,12 +242,12 @@ fn goes_on(shared: &Shared, remembered: &Remembered) -> bool {
 }
 
 /// Behind whom a prompt waits.
-fn line(shared: &Shared, prompt: &Prompt, remembered: &Remembered, engine: &EngineId) -> Line {
+fn line(shared: &Shared, prompt: &Prompt, remembered: &Remembered, engine: &EngineId) -> TurnLine {
     match (&remembered.resume, remembered.after) {
-        (Some(token), _) => Line::Thread(token.thread_key().to_string()),
-        (None, Some(leader)) => Line::After(leader),
-        _ if goes_on(shared, remembered) => Line::Session(plan::session_scope(prompt), engine.to_string()),
-        _ => Line::After(prompt.id),
+        (Some(token), _) => TurnLine::Thread(token.thread_key().to_string()),
+        (None, Some(leader)) => TurnLine::After(leader),
+        _ if goes_on(shared, remembered) => TurnLine::Session(prompt.session_scope(), engine.to_string()),
+        _ => TurnLine::After(prompt.id),
     }
 }
 
@@ -263,9 +265,10 @@ async fn thread(
         .journal
         .transact(move |rows| {
             let after_engine = after.map(|id| rows.prompt(id)).transpose()?.flatten();
-            let engine = after_engine.and_then(|leader| Plan::of(&leader).engine).unwrap_or(engine);
-            let session = if goes_on { session(rows, &prompt, &engine, context.as_ref())? } else { Session::default() };
-            let scope = plan::place_of(&prompt);
+            let engine = after_engine.and_then(|leader| leader.plan.engine).unwrap_or(engine);
+            let session =
+                if goes_on { session(rows, &prompt, &engine, context.as_ref())? } else { ChatSession::default() };
+            let scope = prompt.place();
             Ok(Thread {
                 model: nearest(rows, scope, &Preference::Model(engine.to_string()))?,
                 reasoning: nearest(rows, scope, &Preference::Reasoning(engine.to_string()))?,

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::{Button, Keyboard, UserId};
-use crate::cards::{self, MOST_OPTIONS, Pages, plain};
+use crate::cards::{self, MAX_OPTIONS, Pages, plain};
 use crate::hub::{Decision, Question};
-use crate::journal::{Card, CardId};
+use crate::ids::CardId;
+use crate::journal::Card;
 use crate::press::{Asker, Choice, Press};
 use crate::text::{self, Message, Rendered};
 
@@ -46,10 +47,9 @@ impl Sheet {
     }
 
     pub fn keyboard(&self, id: CardId) -> Keyboard {
-        let button = |label: &str, choice: Choice| {
-            Button::new(label.to_owned(), Press { asker: Asker::Agent, card: id, choice }.data())
-        };
-        let rest = self.pages().rest_button(Press { asker: Asker::Agent, card: id, choice: Choice::Rest }.data());
+        let data = |choice| Press::Card { asker: Asker::Agent, card: id, choice }.data();
+        let button = |label: &str, choice: Choice| Button::new(label, data(choice));
+        let rest = self.pages().rest_button(data(Choice::Rest));
         let options = self.options().into_iter().enumerate();
         let options = options.map(|(number, word)| vec![button(&visible::line(&word), Choice::Option(number))]);
         let mut rows: Vec<Vec<Button>> = rest.into_iter().chain(options).collect();
@@ -100,7 +100,7 @@ impl Sheet {
         }
         let payload = self.payload();
         let words = payload["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        words.map(str::to_owned).filter(|word| !word.trim().is_empty()).take(MOST_OPTIONS).collect()
+        words.map(str::to_owned).filter(|word| !word.trim().is_empty()).take(MAX_OPTIONS).collect()
     }
 
     /// As the hub shows it everywhere; cards of an older version have only what it is made of.

@@ -3,8 +3,8 @@
 use folkmoot_engines::event::{EngineId, ResumeToken};
 
 use crate::context::Context;
-use crate::journal::{JournalError, Preference, Prompt, PromptId, Rows, Scope};
-use crate::plan::{self, Plan};
+use crate::ids::PromptId;
+use crate::journal::{JournalError, Preference, Prompt, Rows, Scope};
 
 /// The name under which the context of a thread is kept.
 fn thread_name(token: &ResumeToken) -> String {
@@ -22,7 +22,7 @@ pub fn keep_thread_context(rows: &mut Rows<'_>, token: &ResumeToken, context: &C
 
 /// With which thread a message goes on.
 #[derive(Debug, Default, PartialEq)]
-pub struct Session {
+pub struct ChatSession {
     pub resume: Option<ResumeToken>,
     pub after: Option<PromptId>,
     pub context: Option<Context>,
@@ -35,14 +35,15 @@ pub fn session(
     prompt: &Prompt,
     engine: &EngineId,
     named: Option<&Context>,
-) -> Result<Session, JournalError> {
-    let scope = plan::session_scope(prompt);
+) -> Result<ChatSession, JournalError> {
+    let scope = prompt.session_scope();
     let kept = rows.preference(scope, &Preference::session(engine, named))?;
     let kept = kept.map(|value| ResumeToken::new(engine.clone(), value));
     let context = kept.as_ref().map(|token| thread_context(rows, token)).transpose()?.flatten();
     let since = rows.sessions_since(scope)?;
-    let begins = |open: &Prompt, plan: &Plan| {
-        let here = open.id > since && open.id < prompt.id && plan::session_scope(open) == scope;
+    let begins = |open: &Prompt| {
+        let plan = &open.plan;
+        let here = open.id > since && open.id < prompt.id && open.session_scope() == scope;
         here && plan.engine.as_ref() == Some(engine)
             && match (named, &kept) {
                 (Some(_), None) => plan.context.as_ref() == named,
@@ -52,10 +53,9 @@ pub fn session(
                 (None, Some(_)) => plan.resume.is_none() && plan.context != context,
             }
     };
-    let open = rows.open_prompts()?.into_iter().map(|open| (Plan::of(&open), open));
-    match open.rev().find(|(plan, open)| begins(open, plan)) {
-        Some((plan, leader)) => Ok(Session { resume: None, after: Some(leader.id), context: plan.context }),
-        None => Ok(Session { resume: kept, after: None, context }),
+    match rows.open_prompts()?.into_iter().rev().find(begins) {
+        Some(leader) => Ok(ChatSession { resume: None, after: Some(leader.id), context: leader.plan.context }),
+        None => Ok(ChatSession { resume: kept, after: None, context }),
     }
 }
 
@@ -77,13 +77,14 @@ mod tests {
     use super::*;
     use crate::api::{ChatId, MessageId};
     use crate::journal::{Journal, NewPrompt, PromptState};
+    use crate::plan::Plan;
 
     const CODEX: EngineId = EngineId::new("codex");
 
     /// A prompt in the one chat, as the desk has it.
     fn add(rows: &mut Rows<'_>, place: Option<&str>) -> Prompt {
         let context = place.map(|place| Context::new(place, None));
-        let plan = Plan { engine: Some(CODEX), context, ..Plan::default() }.to_value();
+        let plan = Plan { engine: Some(CODEX), context, ..Plan::default() };
         let (message, text, state) = (MessageId(1), String::new(), PromptState::Running);
         let new = NewPrompt { chat: ChatId(1), topic: None, sender: None, message, state, thread: None, text, plan };
         let id = rows.add_prompt(&new).unwrap();
@@ -92,11 +93,11 @@ mod tests {
 
     /// Its thread gets a name, and it ends.
     fn name(rows: &mut Rows<'_>, prompt: &Prompt, value: &str) {
-        let (token, context) = (ResumeToken::new(CODEX, value), Plan::of(prompt).context);
+        let (token, context) = (ResumeToken::new(CODEX, value), prompt.plan.context.clone());
         if let Some(context) = &context {
             keep_thread_context(rows, &token, context).unwrap();
         }
-        keep_session(rows, plan::session_scope(prompt), &token, context.as_ref()).unwrap();
+        keep_session(rows, prompt.session_scope(), &token, context.as_ref()).unwrap();
         rows.finish_prompt(prompt.id).unwrap();
     }
 
@@ -106,7 +107,7 @@ mod tests {
         named: Option<&str>,
     ) -> (Option<String>, Option<PromptId>, Option<String>) {
         let named = named.map(|name| Context::new(name, None));
-        let Session { resume, after, context } = session(rows, prompt, &CODEX, named.as_ref()).unwrap();
+        let ChatSession { resume, after, context } = session(rows, prompt, &CODEX, named.as_ref()).unwrap();
         (resume.map(|token| token.value), after, context.map(|context| context.name()))
     }
 
@@ -129,7 +130,7 @@ mod tests {
             name(rows, &second, "t-2");
             assert_eq!(goes_on(rows, &next, None), (some("t-2"), None, some("two")));
             assert_eq!(goes_on(rows, &next, Some("one")), (some("t-1"), None, some("one")));
-            assert_eq!(rows.forget_sessions(plan::session_scope(&next))?, 3);
+            assert_eq!(rows.forget_sessions(next.session_scope())?, 3);
             assert_eq!(goes_on(rows, &next, Some("one")), (None, None, None));
             Ok(())
         };

@@ -13,7 +13,7 @@ use crate::text::Overflow;
 
 /// Everything that does not change while the bridge runs.
 #[derive(Clone)]
-pub struct Settings {
+pub struct BridgeSettings {
     pub token: String,
     pub api_base: String,
     pub permission: Permission,

@@ -12,14 +12,15 @@ use crate::api::{Bot, Me};
 use crate::directives::Names;
 use crate::hub::Hub;
 use crate::journal::{Journal, JournalError};
-use crate::settings::Settings;
+use crate::settings::BridgeSettings;
+use crate::spot::{self, Spot};
 use crate::turns::Turns;
 
 /// The name of the value that says who the bot is.
 const ME: &str = "me";
 
 pub struct Shared {
-    pub settings: Settings,
+    pub settings: BridgeSettings,
     pub bot: Bot,
     pub journal: Journal,
     pub router: Router,
@@ -33,7 +34,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn new(settings: Settings, bot: Bot, journal: Journal, modes: Modes, hub: Option<Arc<dyn Hub>>) -> Self {
+    pub fn new(settings: BridgeSettings, bot: Bot, journal: Journal, modes: Modes, hub: Option<Arc<dyn Hub>>) -> Self {
         let codecs = engines::codecs();
         let router = Router::new(codecs.clone(), settings.default_engine.clone(), None);
         Self {
@@ -77,6 +78,12 @@ impl Shared {
         let stored = serde_json::to_string(&me)?;
         self.me.send_replace(Some(me));
         self.journal.transact(move |rows| rows.set_value(ME, &stored)).await
+    }
+
+    /// Says something that is no answer of an engine.
+    pub async fn say(&self, spot: Spot, markdown: impl Into<String>) -> Result<(), JournalError> {
+        let markdown = markdown.into();
+        self.journal.transact(move |rows| spot::post(rows, spot, &markdown)).await
     }
 
     /// The words that can be directives or commands.

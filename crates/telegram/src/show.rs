@@ -8,17 +8,10 @@ use folkmoot_engines::progress::{Label, Progress, markdown};
 
 use crate::api::{Button, Keyboard};
 use crate::context::Context;
-use crate::journal::{Content, PromptId};
+use crate::ids::PromptId;
+use crate::journal::Content;
+use crate::press::Press;
 use crate::text::{self, Message, Overflow, Rendered};
-
-/// What the button below a run says to us, before the prompt it cancels.
-const CANCEL: &str = "cancel:";
-
-/// The prompt that a button cancels. The button names it, because it may be pressed while the receipt for its message is
-/// still on its way.
-pub fn cancelled_by(data: &str) -> Option<PromptId> {
-    data.strip_prefix(CANCEL)?.parse().ok().map(PromptId)
-}
 
 /// The first sign of a prompt.
 pub fn first_sign(prompt: PromptId, engine: &EngineId, context: Option<&Context>, waits: bool) -> Content {
@@ -40,7 +33,7 @@ pub fn called_back() -> Rendered {
 }
 
 fn cancel_button(prompt: PromptId) -> Keyboard {
-    Keyboard::row([Button::new("cancel", format!("{CANCEL}{}", prompt.0))])
+    Keyboard::row([Button::new("cancel", Press::Cancel(prompt).data())])
 }
 
 /// A run while it goes on.
@@ -160,7 +153,7 @@ mod tests {
     fn the_first_sign_has_a_button_and_says_whether_it_waits() {
         let sign = first_sign(PromptId(7), &ENGINE, None, false);
         assert_eq!(sign.rendered.text, "starting · codex · 0s");
-        assert_eq!(cancelled_by(&sign.keyboard.inline_keyboard[0][0].callback_data), Some(PromptId(7)));
+        assert_eq!(Press::of(&sign.keyboard.inline_keyboard[0][0].callback_data), Some(Press::Cancel(PromptId(7))));
         assert!(first_sign(PromptId(7), &ENGINE, None, true).rendered.text.starts_with("queued"));
     }
 

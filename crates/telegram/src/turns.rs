@@ -6,11 +6,12 @@ use std::convert::Infallible;
 use parking_lot::Mutex;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use crate::journal::{PromptId, Scope};
+use crate::ids::PromptId;
+use crate::journal::Scope;
 
 /// What has an order of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Line {
+pub enum TurnLine {
     /// Finding out where the prompts of a chat or topic go, which takes a moment.
     Place(Scope),
     /// The thread with this key.
@@ -23,7 +24,7 @@ pub enum Line {
 
 /// The last turn of every line in which somebody waits or is served.
 #[derive(Default)]
-pub struct Turns(Mutex<HashMap<Line, oneshot::Receiver<Infallible>>>);
+pub struct Turns(Mutex<HashMap<TurnLine, oneshot::Receiver<Infallible>>>);
 
 /// A place in a line; whoever comes next waits until it is dropped.
 pub struct Turn {
@@ -32,7 +33,7 @@ pub struct Turn {
 }
 
 impl Turns {
-    pub fn queue(&self, line: Line) -> Turn {
+    pub fn queue(&self, line: TurnLine) -> Turn {
         let (done, over) = oneshot::channel();
         let mut last = self.0.lock();
         last.retain(|_, over| over.try_recv() == Err(TryRecvError::Empty));
@@ -62,11 +63,11 @@ mod tests {
 
     #[test]
     fn a_line_is_served_in_its_order_and_other_lines_do_not_wait() {
-        let (turns, line) = (Turns::default(), Line::After(PromptId(1)));
+        let (turns, line) = (Turns::default(), TurnLine::After(PromptId(1)));
         let mut first = turns.queue(line.clone());
         let mut second = turns.queue(line.clone());
         let mut third = turns.queue(line);
-        let mut elsewhere = turns.queue(Line::After(PromptId(2)));
+        let mut elsewhere = turns.queue(TurnLine::After(PromptId(2)));
         assert!(has_come(&mut first) && has_come(&mut elsewhere));
         assert!(!has_come(&mut second) && !has_come(&mut third));
         drop(first);
@@ -78,8 +79,8 @@ mod tests {
     #[test]
     fn lines_in_which_nobody_is_left_are_forgotten() {
         let turns = Turns::default();
-        drop(turns.queue(Line::Thread("codex:1".into())));
-        let _turn = turns.queue(Line::Thread("codex:2".into()));
+        drop(turns.queue(TurnLine::Thread("codex:1".into())));
+        let _turn = turns.queue(TurnLine::Thread("codex:2".into()));
         assert_eq!(turns.0.lock().len(), 1);
     }
 }

@@ -301,7 +301,11 @@ impl Driver {
                 self.connection.queue(Chunk::answer(frame::EMPTY_PING));
             }
             Step::Close { code, reason } => self.connection.close(code, reason),
-            Step::Ask(..) => {}
+            // A fault of the door: nobody waits for an answer here. Whoever is connected must not wait for ever.
+            Step::Ask(..) => {
+                tracing::error!(connection = self.connection.id.0, "a session asked where it gets no answer");
+                self.connection.close(1011, "internal error");
+            }
         }
     }
 

@@ -316,6 +316,29 @@ fn doctor_fails_on_a_database_of_a_newer_version_and_on_a_damaged_one() {
 }
 
 #[test]
+fn doctor_looks_into_the_databases_of_every_part() {
+    const PART: folkmoot_database::Schema =
+        folkmoot_database::Schema { mark: *b"Agd", migrations: &["CREATE TABLE t (a)"], pragmas: &[], statements: 1 };
+    let (home, hub) = with_ann();
+    let database = hub.data_dir.join("hosting/agentd.db");
+    drop(PART.open(&database).unwrap());
+    let look = || {
+        let data_dir = hub.data_dir.to_str().unwrap();
+        home.run(&["doctor", "--listen", &hub.address, "--data-dir", data_dir])
+    };
+    let ran = look();
+    assert!(ran.code == 0 && ran.out.contains("hosting/agentd.db is sound"), "{ran:?}");
+    let mut damaged = std::fs::read(&database).unwrap();
+    damaged[100..].fill(0x55);
+    std::fs::write(&database, damaged).unwrap();
+    let ran = look();
+    assert!(
+        ran.code == 1 && ran.out.contains("agentd.db` is damaged") && ran.out.contains("moot restore FILE"),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn a_backup_of_a_running_hub_can_be_restored_elsewhere() {
     let (home, hub) = with_ann();
     home.run(&["channel", "create", "general"]).good();

@@ -1,8 +1,62 @@
 //! `moot backup` while the hub works, `moot restore` into an empty folder.
 
+use std::path::Path;
+
 use serde_json::json;
 
-use crate::support::{Setup, moot, start, text};
+use crate::support::agents::{Fake, hosted};
+use crate::support::bot::Bot;
+use crate::support::telegram::{FakeApi, TOKEN};
+use crate::support::{Setup, moot, register, start, text};
+
+/// Every SQLite file below a folder, told by its first bytes, but for what people uploaded and agents work on.
+fn databases(folder: &Path) -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).expect("a folder").map(|entry| entry.expect("an entry")) {
+            let (path, kind) = (entry.path(), entry.file_type().expect("a type"));
+            let name = path.strip_prefix(folder).expect("below").display().to_string();
+            if kind.is_dir() && name != "files" && name != "agents" {
+                folders.push(path);
+            } else if kind.is_file() && std::fs::read(&path).expect("a file").starts_with(b"SQLite format 3\0") {
+                found.push(name);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn every_database_of_the_data_folder_is_in_the_backup_and_comes_back() {
+    let folder = std::sync::Arc::new(tempfile::TempDir::new().expect("a folder"));
+    let (fake, api) = (Fake::new(folder.path()), FakeApi::start().await);
+    let data = folder.path().join("data");
+    let setup = Setup::default()
+        .env("MOOT_ENGINES__CLAUDE__COMMAND", &fake.program.to_string_lossy())
+        .env("MOOT_TELEGRAM__BOT_TOKEN", TOKEN)
+        .env("MOOT_TELEGRAM__API_BASE", &api.base());
+    let hub = setup.start_on(folder.clone(), data.clone()).await;
+    let alice = register(&hub, "alice").await;
+    hosted(&alice, "claude", json!({})).await;
+    let helper = alice.add_agent("helper").await;
+    let memory = data.join("bot.db");
+    let _bot =
+        Bot::start_with(&hub, &helper, "lark", &[("MOOT_BOT__DATABASE", memory.to_str().expect("a path"))]).await;
+    let kept = databases(&data);
+    for name in ["bot.db", "hosting/agentd.db", "hub.db", "telegram.db"] {
+        assert!(kept.iter().any(|known| known == name), "{name} is not among {kept:?}");
+    }
+
+    let copy = folder.path().join("copy.backup");
+    let copy = copy.to_str().expect("a path");
+    let done = moot(folder.path(), &["backup", copy, "--data-dir", data.to_str().expect("a path")], &[]).await;
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    let restored = folder.path().join("restored");
+    let done = moot(folder.path(), &["restore", copy, "--data-dir", restored.to_str().expect("a path")], &[]).await;
+    assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+    assert_eq!(databases(&restored), kept, "a new database is kept with `folkmoot_database::Schema`, as NAME.db");
+}
 
 #[tokio::test]
 async fn a_backup_of_a_busy_hub_restores_to_a_working_hub() {

@@ -28,7 +28,12 @@ pub struct Bot {
 impl Bot {
     /// Starts the bot as this agent and waits until it listens.
     pub async fn start(hub: &Hub, agent: &Member, protocol: &str) -> Self {
-        let bot = Self::spawn(hub, &agent.name, &agent.token, protocol).await;
+        Self::start_with(hub, agent, protocol, &[]).await
+    }
+
+    /// The same with more settings.
+    pub async fn start_with(hub: &Hub, agent: &Member, protocol: &str, more: &[(&str, &str)]) -> Self {
+        let bot = Self::spawn_with(hub, &agent.name, &agent.token, protocol, more).await;
         let client = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
         let ready = format!("http://{}/readyz", bot.status);
         eventually("a bot that listens", async || {
@@ -40,6 +45,10 @@ impl Bot {
 
     /// Starts the bot with these credentials and waits for nothing.
     pub async fn spawn(hub: &Hub, name: &str, password: &str, protocol: &str) -> Self {
+        Self::spawn_with(hub, name, password, protocol, &[]).await
+    }
+
+    async fn spawn_with(hub: &Hub, name: &str, password: &str, protocol: &str, more: &[(&str, &str)]) -> Self {
         let openai = FakeOpenAi::start().await;
         let folder = TempDir::new().expect("a temporary folder");
         let status = free_address().to_string();
@@ -53,6 +62,7 @@ impl Bot {
             .env("MOOT_BOT__STATUS_LISTEN", &status)
             .env("MOOT_LLM__BASE_URL", openai.base_url())
             .env("MOOT_LLM__API_KEY", "sk-do-not-tell")
+            .envs(more.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

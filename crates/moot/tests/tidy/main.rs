@@ -46,12 +46,14 @@ fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
     assert_eq!(ours(&dependencies("folkmoot-action")), ["folkmoot-action"]);
     assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-action", "folkmoot-core", "folkmoot-doors"]);
     assert_eq!(ours(&dependencies("folkmoot-engines")), ["folkmoot-action", "folkmoot-engines"]);
-    let agentd = ["folkmoot-action", "folkmoot-agentd", "folkmoot-engines", "folkmoot-peers"];
+    // How a database is kept, everybody may know who has one; it knows nobody.
+    assert_eq!(ours(&dependencies("folkmoot-database")), ["folkmoot-database"]);
+    let agentd = ["folkmoot-action", "folkmoot-agentd", "folkmoot-database", "folkmoot-engines", "folkmoot-peers"];
     assert_eq!(ours(&dependencies("folkmoot-agentd")), agentd);
-    assert_eq!(ours(&dependencies("folkmoot-bot")), ["folkmoot-bot", "folkmoot-peers"]);
+    assert_eq!(ours(&dependencies("folkmoot-bot")), ["folkmoot-bot", "folkmoot-database", "folkmoot-peers"]);
     assert_eq!(ours(&dependencies("folkmoot-pool")), ["folkmoot-peers", "folkmoot-pool"]);
-    assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-store"]);
-    let telegram = ["folkmoot-action", "folkmoot-engines", "folkmoot-peers", "folkmoot-telegram"];
+    assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-database", "folkmoot-store"]);
+    let telegram = ["folkmoot-action", "folkmoot-database", "folkmoot-engines", "folkmoot-peers", "folkmoot-telegram"];
     assert_eq!(ours(&dependencies("folkmoot-telegram")), telegram);
 }
 
@@ -153,9 +155,19 @@ fn the_openapi_file_is_current() {
 }
 
 #[test]
-fn a_backup_holds_every_database_of_the_data_folder() {
-    assert!(folkmoot_store::BESIDE.contains(&folkmoot_telegram::journal::FILE));
-    assert!(folkmoot_store::BESIDE.contains(&folkmoot_bot::store::FILE));
+fn every_database_is_opened_in_the_one_way_that_a_backup_finds() {
+    // A backup copies into a file that is no database of anybody's; whoever looks only needs no mark.
+    let known = ["crates/store/src/archive/backup.rs"];
+    let shipped = |path: &Path| path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs");
+    let mut opening = Vec::new();
+    for (path, text) in sources().iter().filter(|(path, _)| shipped(path)) {
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        if text.contains("Connection::open") && !known.contains(&name) {
+            opening.push(name.to_owned());
+        }
+    }
+    assert_eq!(opening, ["crates/database/src/schema.rs"], "open a database with `folkmoot_database::Schema`");
 }
 
 /// Every Rust file below `crates`, with its text.

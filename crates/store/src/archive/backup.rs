@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use folkmoot_database::{create_private_file, ours_below, with_suffix};
 use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
-use super::{BESIDE, FILES, SECRET, sync_folder, with_file, with_suffix};
+use super::{FILES, SECRET, sync_folder, with_file};
 use crate::StoreError;
-use crate::sqlite::{DATABASE, create_private_file, open_for_reading};
+use crate::sqlite::{DATABASE, open_for_reading};
 
 /// Writes everything in the data folder to one tar file, as of one moment. The hub may be running.
 ///
@@ -19,16 +20,23 @@ pub fn backup(data_dir: &Path, target: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Other(format!("there is no hub in `{}`: it has no `{DATABASE}`", data_dir.display())));
     }
     let partial = Leftover(with_suffix(target, ".partial"));
-    let databases = [DATABASE].into_iter().chain(BESIDE).filter(|name| data_dir.join(name).is_file());
     let mut snapshots = Vec::new();
-    for name in databases {
-        let snapshot = Leftover(with_suffix(target, &format!(".partial.{name}")));
-        copy_database(&data_dir.join(name), &snapshot.0)?;
+    for (number, name) in databases(data_dir)?.into_iter().enumerate() {
+        let snapshot = Leftover(with_suffix(target, &format!(".partial.{number}")));
+        copy_database(&data_dir.join(&name), &snapshot.0)?;
         snapshots.push((name, snapshot));
     }
     write_archive(data_dir, &snapshots, &partial.0)?;
     std::fs::rename(&partial.0, target).map_err(with_file("write", target))?;
     sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(with_file("write", target))
+}
+
+/// All of them, the hub's own first: also one that is damaged, whose copy then fails and says so.
+fn databases(data_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let own = PathBuf::from(DATABASE);
+    let others = ours_below(data_dir).map_err(with_file("read", data_dir))?;
+    let others = others.into_iter().filter(|name| *name != own);
+    Ok([own.clone()].into_iter().chain(others).collect())
 }
 
 /// A file that must not stay behind, whatever happens. (Once renamed it is gone already.)
@@ -55,12 +63,12 @@ fn copy_database(database: &Path, snapshot: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn write_archive(data_dir: &Path, snapshots: &[(&str, Leftover)], partial: &Path) -> Result<(), StoreError> {
+fn write_archive(data_dir: &Path, snapshots: &[(PathBuf, Leftover)], partial: &Path) -> Result<(), StoreError> {
     let _ = std::fs::remove_file(partial);
     let file = create_private_file(partial).map_err(with_file("write", partial))?;
     let mut archive = tar::Builder::new(std::io::BufWriter::new(file));
     for (name, snapshot) in snapshots {
-        add_file(&mut archive, &snapshot.0, Path::new(name))?;
+        add_file(&mut archive, &snapshot.0, name)?;
     }
     add_file(&mut archive, &data_dir.join(SECRET), Path::new(SECRET))?;
     add_folder(&mut archive, &data_dir.join(FILES), Path::new(FILES))?;

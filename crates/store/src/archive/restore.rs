@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use folkmoot_database::{SIDE_FILES, create_private_file, make_private_folder, ours_below, soundness, with_suffix};
 
-use super::{BESIDE, FILES, SECRET, is_known, sync_folder, with_file, with_suffix};
+use super::{FILES, SECRET, is_known, sync_folder, with_file};
 use crate::StoreError;
-use crate::sqlite::{DATABASE, LOCK, create_private_file, make_private_folder, schema, take_folder};
+use crate::sqlite::schema::SCHEMA;
+use crate::sqlite::{DATABASE, LOCK, take_folder};
 
 /// Puts the hub of an archive into a data folder.
 ///
@@ -43,10 +44,9 @@ fn fill(archive: File, source: &Path, data_dir: &Path, force: bool) -> Result<()
         )));
     }
     let staging = Staging::new(data_dir)?;
-    unpack(archive, source, &staging.folder)?;
-    check_database(&staging.folder.join(DATABASE), source)?;
-    for name in BESIDE.iter().filter(|name| staging.folder.join(name).is_file()) {
-        check_sound(&staging.folder.join(name), source)?;
+    let unpacked = unpack(archive, source, &staging.folder)?;
+    for name in unpacked.iter().filter(|name| folkmoot_database::is_our_name(name)) {
+        check_database(&staging.folder, name, source)?;
     }
     put_in_place(&staging.folder, data_dir)
 }
@@ -90,7 +90,9 @@ fn unreadable<E: std::fmt::Display>(source: &Path) -> impl Fn(E) -> StoreError {
     move |cause| StoreError::Other(format!("cannot read `{}`: {cause}\n{ANOTHER}", source.display()))
 }
 
-fn unpack(archive: File, source: &Path, folder: &Path) -> Result<(), StoreError> {
+/// Unpacks everything, and says what there is.
+fn unpack(archive: File, source: &Path, folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut unpacked = Vec::new();
     let mut archive = tar::Archive::new(BufReader::new(archive));
     for entry in archive.entries().map_err(unreadable(source))? {
         let mut entry = entry.map_err(unreadable(source))?;
@@ -106,10 +108,11 @@ fn unpack(archive: File, source: &Path, folder: &Path) -> Result<(), StoreError>
         }
         if kind.is_file() {
             unpack_file(&mut entry, &folder.join(&name), source)?;
+            unpacked.push(name);
         }
     }
     if folder.join(DATABASE).is_file() {
-        return Ok(());
+        return Ok(unpacked);
     }
     Err(StoreError::Other(format!("`{}` is not a backup of a hub: it has no `{DATABASE}`", source.display())))
 }
@@ -127,29 +130,23 @@ fn unpack_file(entry: &mut tar::Entry<'_, impl std::io::Read>, path: &Path, sour
     file.sync_all().map_err(with_file("write", path))
 }
 
-fn check_database(database: &Path, source: &Path) -> Result<(), StoreError> {
-    schema::refuse_newer_file(database)?;
-    if check_sound(database, source)? == schema::APPLICATION {
-        return Ok(());
+/// Every database of an archive is sound and known to be ours, and that of the hub of a version that we know.
+fn check_database(folder: &Path, name: &Path, source: &Path) -> Result<(), StoreError> {
+    let is_hub = name == Path::new(DATABASE);
+    if is_hub {
+        SCHEMA.refuse_newer_file(&folder.join(name))?;
     }
-    Err(StoreError::Other(format!("the database in `{}` is not one of a hub", source.display())))
-}
-
-/// Looks through a database and says whose it is.
-fn check_sound(database: &Path, source: &Path) -> Result<i32, StoreError> {
-    let damaged = |cause: &dyn std::fmt::Display| {
+    let found = soundness(&folder.join(name)).map_err(|cause| {
         StoreError::Other(format!("the database in `{}` is damaged: {cause}\n{ANOTHER}", source.display()))
+    })?;
+    let is_ours = match is_hub {
+        true => found.application_id == SCHEMA.application_id(),
+        false => ours_below(folder).map_err(with_file("read", folder))?.iter().any(|known| known == name),
     };
-    let connection = Connection::open(database).map_err(|error| damaged(&error))?;
-    let application: i32 =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(|error| damaged(&error))?;
-    let verdict: String =
-        connection.pragma_query_value(None, "quick_check", |row| row.get(0)).map_err(|error| damaged(&error))?;
-    if verdict != "ok" {
-        return Err(damaged(&verdict));
+    match is_ours {
+        true => Ok(()),
+        false => Err(StoreError::Other(format!("the database in `{}` is not one of a hub", source.display()))),
     }
-    connection.close().map_err(|(_, error)| damaged(&error))?;
-    Ok(application)
 }
 
 /// The database comes last: as long as it is the old one, running the restore again is all it takes.
@@ -159,20 +156,37 @@ fn put_in_place(staging: &Path, data_dir: &Path) -> Result<(), StoreError> {
     move_if_there(&data_dir.join(FILES), &replaced)?;
     move_if_there(&staging.join(FILES), &data_dir.join(FILES))?;
     move_if_there(&staging.join(SECRET), &data_dir.join(SECRET))?;
-    for name in BESIDE {
-        remove_side_files(&data_dir.join(name))?;
-        remove_file(&data_dir.join(name))?;
-        move_if_there(&staging.join(name), &data_dir.join(name))?;
-    }
+    replace_databases(staging, data_dir)?;
     remove_side_files(&data_dir.join(DATABASE))?;
     move_if_there(&staging.join(DATABASE), &data_dir.join(DATABASE))?;
     sync_folder(data_dir).map_err(with_file("write", data_dir))?;
     remove_folder(&replaced)
 }
 
+/// Takes the databases of parts away that are there, and puts those of the archive into their places.
+fn replace_databases(staging: &Path, data_dir: &Path) -> Result<(), StoreError> {
+    let others = |folder: &Path| -> Result<Vec<PathBuf>, StoreError> {
+        let found = ours_below(folder).map_err(with_file("read", folder))?;
+        Ok(found.into_iter().filter(|name| name != Path::new(DATABASE)).collect())
+    };
+    for name in others(data_dir)? {
+        remove_side_files(&data_dir.join(&name))?;
+        remove_file(&data_dir.join(&name))?;
+    }
+    for name in others(staging)? {
+        let target = data_dir.join(&name);
+        remove_side_files(&target)?;
+        let folder = target.parent().unwrap_or(data_dir);
+        make_private_folder(folder).map_err(with_file("make", folder))?;
+        move_if_there(&staging.join(&name), &target)?;
+        sync_folder(folder).map_err(with_file("write", folder))?;
+    }
+    Ok(())
+}
+
 /// A log of the old database beside the new one would be taken for the new one's.
 fn remove_side_files(database: &Path) -> Result<(), StoreError> {
-    ["-wal", "-shm", "-mark"].iter().try_for_each(|suffix| remove_file(&with_suffix(database, suffix)))
+    SIDE_FILES.iter().chain(&["-mark"]).try_for_each(|suffix| remove_file(&with_suffix(database, suffix)))
 }
 
 fn move_if_there(from: &Path, to: &Path) -> Result<(), StoreError> {

@@ -95,35 +95,62 @@ fn a_hub_comes_back_with_its_files_and_its_secret() {
     assert_eq!(names_in(new.path()), ["files", "hub.db", "hub.lock", "secret.key"]);
 }
 
+/// Where parts of the hub keep databases of their own, and the mark that each of them has; the last was made without one.
+const PARTS: [(&str, i32); 3] = [("telegram.db", 0x4654_656c), ("bot.db", 0x4642_6f74), ("hosting/agentd.db", 0)];
+
 /// A database that a part of the hub keeps, with one row that is still in its log.
-fn bridge(folder: &Path, said: &str) -> Connection {
-    let database = Connection::open(folder.join(BESIDE[0])).expect("a database");
+fn part(folder: &Path, (name, mark): (&str, i32), said: &str) -> Connection {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    let database = Connection::open(path).expect("a database");
+    database.pragma_update(None, "application_id", mark).expect("a mark");
     database.pragma_update(None, "journal_mode", "WAL").expect("a log");
     database.execute_batch(&format!("CREATE TABLE said (text); INSERT INTO said VALUES ('{said}')")).expect("a row");
     database
 }
 
-fn bridge_said(folder: &Path) -> String {
-    let database = Connection::open(folder.join(BESIDE[0])).expect("a database");
+fn part_said(folder: &Path, (name, _): (&str, i32)) -> String {
+    let database = Connection::open(folder.join(name)).expect("a database");
     database.query_row("SELECT text FROM said", [], |row| row.get(0)).expect("a row")
 }
 
 #[test]
 fn databases_beside_the_hubs_own_come_back_too() {
     let (hub, shelf, new) = (hub("hello"), new_folder(), new_folder());
-    let _in_use = bridge(hub.path(), "owed");
+    let _in_use: Vec<Connection> = PARTS.map(|one| part(hub.path(), one, one.0)).into();
     let archive = backup_of(&hub, &shelf);
     assert_eq!(names_in(shelf.path()), ["hub.tar"], "no helper file stays behind");
     restore(&archive, new.path(), false).expect("a restore");
-    assert_eq!(bridge_said(new.path()), "owed");
+    PARTS.iter().for_each(|one| assert_eq!(part_said(new.path(), *one), one.0));
 }
 
 #[test]
-fn a_restore_leaves_nothing_of_another_hubs_bridge() {
+fn a_database_that_nobody_has_heard_of_is_in_the_backup_if_it_is_ours() {
+    const NEW: folkmoot_database::Schema = folkmoot_database::Schema {
+        mark: *b"New",
+        migrations: &["CREATE TABLE said (text); INSERT INTO said VALUES ('new')"],
+        pragmas: &[],
+        statements: 1,
+    };
+    let (hub, shelf, new) = (hub("hello"), new_folder(), new_folder());
+    let _in_use = NEW.open(&hub.path().join("part/new.db")).expect("a database");
+    Connection::open(hub.path().join("foreign.db"))
+        .expect("a file")
+        .execute_batch("CREATE TABLE t (a)")
+        .expect("a table");
+    restore(&backup_of(&hub, &shelf), new.path(), false).expect("a restore");
+    assert_eq!(part_said(new.path(), ("part/new.db", 0)), "new");
+    assert!(!new.path().join("foreign.db").exists());
+}
+
+#[test]
+fn a_restore_leaves_nothing_of_another_hubs_parts() {
     let (hub, shelf, old) = (hub("hello"), new_folder(), hub("old"));
-    bridge(old.path(), "another");
+    PARTS.iter().for_each(|one| drop(part(old.path(), *one, "another")));
+    std::fs::write(old.path().join("hosting/agentd.status"), "not a database").expect("a file");
     restore(&backup_of(&hub, &shelf), old.path(), true).expect("a restore");
-    assert_eq!(names_in(old.path()), ["files", "hub.db", "hub.lock", "secret.key"]);
+    assert_eq!(names_in(old.path()), ["files", "hosting", "hub.db", "hub.lock", "secret.key"]);
+    assert_eq!(names_in(&old.path().join("hosting")), ["agentd.status"]);
 }
 
 #[cfg(unix)]

@@ -12,9 +12,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use folkmoot_database::{create_private_file, with_suffix};
 use rusqlite::Connection;
 
-use super::create_private_file;
 use crate::StoreError;
 
 const PAUSE: Duration = Duration::from_millis(20);
@@ -44,7 +44,7 @@ pub struct Mark {
 
 impl Mark {
     pub fn beside(database: &Path) -> Self {
-        Self { log: beside(database, "-wal"), path: beside(database, "-mark"), file: None, written_at: None }
+        Self { log: with_suffix(database, "-wal"), path: with_suffix(database, "-mark"), file: None, written_at: None }
     }
 
     /// After a commit; not after each.
@@ -77,7 +77,7 @@ impl Mark {
 /// Refuses a database whose log is gone or shorter than its mark says, before anything opens (and thereby touches) it.
 pub fn check_files(database: &Path) -> Result<(), StoreError> {
     let Some(needed) = read_mark(database).filter(|needed| needed.pages > 0) else { return Ok(()) };
-    let log = beside(database, "-wal");
+    let log = with_suffix(database, "-wal");
     let found = match read_header(&log) {
         Some(header) if header.salts == needed.salts => {
             let bytes = std::fs::metadata(&log).map_or(0, |metadata| metadata.len());
@@ -93,7 +93,7 @@ pub fn check_files(database: &Path) -> Result<(), StoreError> {
 /// The same once SQLite has read the log: it takes what is sound of it, and passes over the rest in silence.
 pub fn check_open(database: &Path, connection: &Connection) -> Result<(), StoreError> {
     let Some(needed) = read_mark(database) else { return Ok(()) };
-    let log = beside(database, "-wal");
+    let log = with_suffix(database, "-wal");
     if read_header(&log).is_none_or(|header| header.salts != needed.salts) {
         return Ok(());
     }
@@ -132,7 +132,7 @@ impl Needed {
 
 /// A mark that a power cut left half written counts for nothing.
 fn read_mark(database: &Path) -> Option<Needed> {
-    Needed::parse(&std::fs::read_to_string(beside(database, "-mark")).ok()?)
+    Needed::parse(&std::fs::read_to_string(with_suffix(database, "-mark")).ok()?)
 }
 
 fn read_header(log: &Path) -> Option<Header> {
@@ -147,12 +147,6 @@ fn open_or_create(path: &Path) -> std::io::Result<File> {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => File::options().write(true).open(path),
         other => other,
     }
-}
-
-fn beside(database: &Path, suffix: &str) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 #[cfg(test)]

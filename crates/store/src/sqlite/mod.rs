@@ -26,23 +26,20 @@ use folkmoot_core::lookup::{Found, Lookup, Unavailable};
 use folkmoot_core::model::Message;
 use folkmoot_core::record::Filter;
 use folkmoot_core::{Event, Record, RecordKind};
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use folkmoot_database::{DatabaseError, make_private_folder};
+use rusqlite::{Connection, ErrorCode};
 
 use self::keys::Keys;
 use self::mark::Mark;
 use self::places::Places;
+use self::schema::SCHEMA;
 use crate::{Directory, Page, Reader, Replay, Store, StoreError, Transaction};
 
 pub(crate) const DATABASE: &str = "hub.db";
 pub(crate) const LOCK: &str = "hub.lock";
 
 /// Kibibytes of pages; a hub that idles should weigh little, and the operating system caches the file anyway.
-const WRITER_CACHE: i64 = 8000;
 const READER_CACHE: i64 = 1000;
-/// Pages in the log before a commit moves them into the database, while everybody waits: more makes for rarer, longer
-/// pauses, a larger log, and more to read at the start after a crash.
-const LOG_PAGES: i64 = 12_000;
 /// Pages in the log before they are moved while nobody waits.
 const IDLE_LOG_PAGES: i64 = 1000;
 /// How long a stop waits for a reader that is still at it.
@@ -76,10 +73,9 @@ impl Sqlite {
     pub fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let lock = take_folder(data_dir)?;
         let path = data_dir.join(DATABASE);
-        schema::refuse_newer_file(&path)?;
+        SCHEMA.refuse_newer_file(&path)?;
         mark::check_files(&path)?;
-        make_database_file(&path).map_err(|error| folder_problem(data_dir, &error))?;
-        let connection = open_for_writing(&path).map_err(|error| in_file(error, &path))?;
+        let connection = SCHEMA.open_checked(&path, |connection| mark::check_open(&path, connection))?;
         let (keys, places) = (Keys::load(&connection)?, Places::load(&connection)?);
         let books = Books { keys, places, mark: Mark::beside(&path) };
         let mut store = Self { connection, books, path, _lock: lock };
@@ -103,66 +99,10 @@ pub(crate) fn take_folder(data_dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-pub(crate) fn make_private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-/// A new file that only its owner can read; everything in the data folder is somebody's words or secrets.
-pub(crate) fn create_private_file(path: &Path) -> std::io::Result<File> {
-    let mut options = File::options();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.create_new(true).write(true).open(path)
-}
-
-/// SQLite would make it readable by all. (Its side files take over the rights of the database.)
-fn make_database_file(path: &Path) -> std::io::Result<()> {
-    match create_private_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    // A log left by a newer hub that was killed may hold the newer version: then even closing must not move it into the file.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    let version = schema::version(&connection)?;
-    schema::refuse_newer(version)?;
-    mark::check_open(path, &connection)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", false)?;
-    connection.pragma_update(None, "cache_size", -WRITER_CACHE)?;
-    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
-    connection.pragma_update(None, "journal_size_limit", 2 * LOG_PAGES * 4096)?;
-    keep_statements(&connection)?;
-    schema::migrate(&mut connection, version)?;
-    Ok(connection)
-}
-
 pub(crate) fn open_for_reading(path: &Path) -> rusqlite::Result<Connection> {
-    let connection =
-        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.pragma_update(None, "query_only", true)?;
+    let connection = folkmoot_database::open_for_reading(path, STATEMENTS)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE)?;
-    keep_statements(&connection)?;
     Ok(connection)
-}
-
-/// Statements are prepared once. Without the stability guarantee SQLite may prepare one anew for every value bound to it,
-/// which costs several times what the statement itself does.
-fn keep_statements(connection: &Connection) -> rusqlite::Result<()> {
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    Ok(())
 }
 
 impl Store for Sqlite {
@@ -201,7 +141,7 @@ impl Store for Sqlite {
 
     fn try_writing(&mut self) -> Result<(), StoreError> {
         // The version that it has is written to the log once more, with a page, as every change is.
-        let version = schema::version(&self.connection)?;
+        let version = folkmoot_database::version(&self.connection)?;
         Ok(self.connection.pragma_update(None, "user_version", version)?)
     }
 }
@@ -453,6 +393,19 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
+impl From<DatabaseError> for StoreError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Full => Self::Full,
+            DatabaseError::Newer { found, known, .. } => Self::Newer { found, known },
+            DatabaseError::File { path, cause } => {
+                Self::Other(format!("cannot use `{path}`: the database failed: {cause}"))
+            }
+            other @ (DatabaseError::Failed(_) | DatabaseError::Closed) => Self::Other(other.to_string()),
+        }
+    }
+}
+
 #[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` asks for")]
 fn unavailable(error: rusqlite::Error) -> Unavailable {
     Unavailable(error.to_string())
@@ -460,12 +413,4 @@ fn unavailable(error: rusqlite::Error) -> Unavailable {
 
 fn folder_problem(path: &Path, cause: &std::io::Error) -> StoreError {
     StoreError::Folder { path: path.display().to_string(), cause: cause.to_string() }
-}
-
-/// Names the file in an error that does not.
-fn in_file(error: StoreError, path: &Path) -> StoreError {
-    match error {
-        StoreError::Other(text) => StoreError::Other(format!("cannot use `{}`: {text}", path.display())),
-        other => other,
-    }
 }

@@ -6,20 +6,27 @@
 //! they are filed later and sorted ([`super::places`], [`super::keys`]); search and clearing away wait as well
 //! ([`super::index`]).
 
-use std::io::Read;
-use std::path::Path;
+use folkmoot_database::Schema;
 
-use rusqlite::Connection;
+use super::STATEMENTS;
 
-use crate::StoreError;
+/// Kibibytes of pages that the writer keeps; a hub that idles should weigh little.
+const WRITER_CACHE: i64 = 8000;
+/// Pages in the log before a commit moves them into the database, while everybody waits: more makes for rarer, longer
+/// pauses, a larger log, and more to read at the start after a crash.
+pub(super) const LOG_PAGES: i64 = 12_000;
 
-/// The version this binary writes: the number of migrations.
-pub const VERSION: u32 = MIGRATIONS.len() as u32;
-
-/// Marks the file as a Folkmoot database (`Folk`), so that a restore can tell it from any other.
-pub const APPLICATION: i32 = 0x466f_6c6b;
-
-const MIGRATIONS: &[&str] = &[FIRST, PLACES, OPEN_RECORDS, ROOTS];
+pub const SCHEMA: Schema = Schema {
+    mark: *b"olk",
+    migrations: &[FIRST, PLACES, OPEN_RECORDS, ROOTS],
+    pragmas: &[
+        ("foreign_keys", 0),
+        ("cache_size", -WRITER_CACHE),
+        ("wal_autocheckpoint", LOG_PAGES),
+        ("journal_size_limit", 2 * LOG_PAGES * 4096),
+    ],
+    statements: STATEMENTS,
+};
 
 /// Ids are 16 bytes, big end first, and so sort by time. Numbers of `kind`, `door` and `content_type` are those of the code.
 const FIRST: &str = "
@@ -120,41 +127,3 @@ const ROOTS: &str = "
 ALTER TABLE messages ADD COLUMN root BLOB;
 ALTER TABLE messages ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
 ";
-
-/// Refuses a database of a newer version by its file header alone, before SQLite opens (and thereby touches) anything.
-pub fn refuse_newer_file(path: &Path) -> Result<(), StoreError> {
-    const MAGIC: &[u8] = b"SQLite format 3\0";
-    const USER_VERSION: std::ops::Range<usize> = 60..64;
-    let mut header = [0; 64];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    if read.is_err() || !header.starts_with(MAGIC) {
-        // Missing, empty, or something else: SQLite will make it, or say what is wrong with it.
-        return Ok(());
-    }
-    let version = header[USER_VERSION].iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
-    refuse_newer(version)
-}
-
-pub fn refuse_newer(found: u32) -> Result<(), StoreError> {
-    if found > VERSION { Err(StoreError::Newer { found, known: VERSION }) } else { Ok(()) }
-}
-
-pub fn version(connection: &Connection) -> rusqlite::Result<u32> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-/// Brings an older database up to [`VERSION`], one transaction per step.
-pub fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
-    for (version, migration) in (1_u32..).zip(MIGRATIONS).skip(from as usize) {
-        let transaction = connection.transaction()?;
-        transaction.execute_batch(migration)?;
-        transaction.pragma_update(None, "application_id", APPLICATION)?;
-        transaction.pragma_update(None, "user_version", version)?;
-        transaction.commit()?;
-    }
-    if from < VERSION {
-        // The version must stand in the file itself: an older binary looks there before it opens anything.
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    }
-    Ok(())
-}

@@ -55,17 +55,6 @@ impl ApiError {
         self.says(&["message is not modified"])
     }
 
-    /// The looks of the text are not acceptable; the plain text may be.
-    pub fn is_bad_entities(&self) -> bool {
-        self.says(&[
-            "can't parse entities",
-            "entities_too_long",
-            "entity_bounds_invalid",
-            "entity",
-            "button_url_invalid",
-        ])
-    }
-
     /// The message to change or to remove is not there (any more), or too old for it.
     pub fn is_message_gone(&self) -> bool {
         let words =

@@ -32,15 +32,15 @@ const POLL_GRACE: Duration = Duration::from_secs(10);
 const DEFAULT_PAUSE: Duration = Duration::from_secs(5);
 
 /// The most that the server lets a bot download.
-pub const MOST_DOWNLOAD: u64 = 20 << 20;
+pub const MAX_DOWNLOAD: u64 = 20 << 20;
 /// The most that it lets a bot send.
-pub const MOST_UPLOAD: u64 = 50 << 20;
+pub const MAX_UPLOAD: u64 = 50 << 20;
 /// The longest text of a callback answer, in characters.
-pub const MOST_CALLBACK_TEXT: usize = 200;
+pub const MAX_CALLBACK_TEXT: usize = 200;
 /// The longest caption, in characters.
-pub const MOST_CAPTION: usize = 1024;
+pub const MAX_CAPTION: usize = 1024;
 /// The most commands a menu holds.
-pub const MOST_COMMANDS: usize = 100;
+pub const MAX_COMMANDS: usize = 100;
 
 /// A bot at a server; cheap to clone.
 #[derive(Clone)]
@@ -87,23 +87,37 @@ impl Bot {
         self.call("getMe", &json!({})).await
     }
 
-    pub async fn send_message(&self, message: &SendMessage<'_>) -> Result<Sent, ApiError> {
-        self.call("sendMessage", message).await
+    pub async fn send_message(&self, to: Address, message: MessageText<'_>) -> Result<Sent, ApiError> {
+        let mut body = json!({ "chat_id": to.chat, "disable_notification": to.silent });
+        if let Some(topic) = to.topic.and_then(wire::thread) {
+            body["message_thread_id"] = json!(topic);
+        }
+        if let Some(target) = to.reply_to {
+            body["reply_to_message_id"] = json!(target);
+            // A message that was deleted meanwhile is no reason not to answer.
+            body["allow_sending_without_reply"] = json!(true);
+        }
+        if !message.keyboard.is_empty() {
+            body["reply_markup"] = json!(message.keyboard);
+        }
+        message.put_into(&mut body);
+        self.call("sendMessage", &body).await
     }
 
-    pub async fn edit_message_text(&self, edit: &EditMessageText<'_>) -> Result<(), ApiError> {
-        self.call_within::<Done>("editMessageText", edit, REPEATABLE).await.map(drop)
+    pub async fn edit_message_text(
+        &self,
+        chat: ChatId,
+        message: MessageId,
+        words: MessageText<'_>,
+    ) -> Result<(), ApiError> {
+        let mut body = json!({ "chat_id": chat, "message_id": message, "reply_markup": words.keyboard });
+        words.put_into(&mut body);
+        self.call_within::<Done>("editMessageText", &body, REPEATABLE).await.map(drop)
     }
 
     pub async fn delete_message(&self, chat: ChatId, message: MessageId) -> Result<(), ApiError> {
         let body = json!({ "chat_id": chat, "message_id": message });
         self.call_within::<Done>("deleteMessage", &body, REPEATABLE).await.map(drop)
-    }
-
-    /// Shows `typing…` in the chat for some seconds.
-    pub async fn send_typing(&self, chat: ChatId, topic: Option<TopicId>) -> Result<(), ApiError> {
-        let body = json!({ "chat_id": chat, "message_thread_id": topic.and_then(wire::thread), "action": "typing" });
-        self.call::<Done>("sendChatAction", &body).await.map(drop)
     }
 
     pub async fn send_document(&self, document: Document<'_>) -> Result<Sent, ApiError> {
@@ -116,7 +130,7 @@ impl Bot {
             form = form.text("reply_to_message_id", message.to_string()).text("allow_sending_without_reply", "true");
         }
         if let Some(caption) = document.caption {
-            form = form.text("caption", caption.chars().take(MOST_CAPTION).collect::<String>());
+            form = form.text("caption", caption.chars().take(MAX_CAPTION).collect::<String>());
         }
         let request = self.http.post(self.address("sendDocument")).multipart(form).timeout(TRANSFER);
         understood(request.send().await.map_err(ApiError::from_http)?).await
@@ -124,7 +138,7 @@ impl Bot {
 
     /// Ends the waiting sign of a button, with a short text where there is one.
     pub async fn answer_callback_query(&self, id: &str, text: Option<&str>) -> Result<(), ApiError> {
-        let text = text.map(|text| text.chars().take(MOST_CALLBACK_TEXT).collect::<String>());
+        let text = text.map(|text| text.chars().take(MAX_CALLBACK_TEXT).collect::<String>());
         self.call::<Done>("answerCallbackQuery", &json!({ "callback_query_id": id, "text": text })).await.map(drop)
     }
 

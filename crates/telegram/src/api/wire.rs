@@ -1,10 +1,8 @@
 //! The Bot API's objects, in its words, as far as the bridge needs them.
 
-use std::borrow::Cow;
-
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -141,11 +139,6 @@ impl Message {
         self.text.as_deref().or(self.caption.as_deref())
     }
 
-    /// The looks of [`Message::words`].
-    pub fn words_entities(&self) -> &[Entity] {
-        if self.text.is_some() { &self.entities } else { &self.caption_entities }
-    }
-
     /// The topic it was written in.
     pub fn topic(&self) -> Option<TopicId> {
         self.message_thread_id.filter(|_| self.is_topic_message)
@@ -243,8 +236,6 @@ pub struct Me {
     pub first_name: String,
     #[serde(default)]
     pub username: String,
-    #[serde(default)]
-    pub can_join_groups: bool,
     /// Whether it sees all messages of a group, or only those that address it.
     #[serde(default)]
     pub can_read_all_group_messages: bool,
@@ -263,13 +254,9 @@ pub struct CallbackQuery {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Attachment {
     pub file_id: String,
-    pub file_unique_id: Option<String>,
     pub file_name: Option<String>,
-    pub mime_type: Option<String>,
     pub file_size: Option<u64>,
     pub width: Option<u32>,
-    pub height: Option<u32>,
-    pub duration: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -285,8 +272,6 @@ pub struct ChatMember {
     pub status: String,
     #[serde(default)]
     pub can_manage_topics: bool,
-    #[serde(default)]
-    pub can_delete_messages: bool,
     /// Said only of those who are restricted.
     pub can_send_messages: Option<bool>,
     /// Said only of those who are restricted: they may have left.
@@ -399,98 +384,32 @@ impl Button {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub struct SendMessage<'a> {
-    chat_id: ChatId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message_thread_id: Option<TopicId>,
-    text: Cow<'a, str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    entities: &'a [Entity],
-    #[serde(flatten)]
-    reply: Option<ReplyTo>,
-    disable_notification: bool,
-    link_preview_options: LinkPreview,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reply_markup: Option<&'a Keyboard>,
+/// A message to send, or the words that one is to have from now on.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageText<'a> {
+    pub text: &'a str,
+    pub entities: &'a [Entity],
+    /// In an edit, those that are there go away where there are none.
+    pub keyboard: &'a Keyboard,
 }
 
-impl<'a> SendMessage<'a> {
-    pub fn new(chat: ChatId, text: &'a str, entities: &'a [Entity]) -> Self {
-        Self {
-            chat_id: chat,
-            message_thread_id: None,
-            text: text.into(),
-            entities,
-            reply: None,
-            disable_notification: false,
-            link_preview_options: LinkPreview { is_disabled: true },
-            reply_markup: None,
+impl MessageText<'_> {
+    pub(super) fn put_into(self, body: &mut Value) {
+        body["text"] = json!(self.text);
+        body["link_preview_options"] = json!({ "is_disabled": true });
+        if !self.entities.is_empty() {
+            body["entities"] = json!(self.entities);
         }
     }
-
-    pub fn topic(mut self, topic: Option<TopicId>) -> Self {
-        self.message_thread_id = topic.and_then(thread);
-        self
-    }
-
-    /// A message that was deleted meanwhile is no reason not to answer.
-    pub fn reply_to(mut self, message: Option<MessageId>) -> Self {
-        self.reply = message.map(|message| ReplyTo { reply_to_message_id: message, allow_sending_without_reply: true });
-        self
-    }
-
-    pub fn silent(mut self, silent: bool) -> Self {
-        self.disable_notification = silent;
-        self
-    }
-
-    pub fn keyboard(mut self, keyboard: &'a Keyboard) -> Self {
-        self.reply_markup = (!keyboard.is_empty()).then_some(keyboard);
-        self
-    }
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct ReplyTo {
-    reply_to_message_id: MessageId,
-    allow_sending_without_reply: bool,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct LinkPreview {
-    is_disabled: bool,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct EditMessageText<'a> {
-    chat_id: ChatId,
-    message_id: MessageId,
-    text: Cow<'a, str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    entities: &'a [Entity],
-    link_preview_options: LinkPreview,
-    /// Without any the buttons that are there go away.
-    reply_markup: &'a Keyboard,
-}
-
-impl<'a> EditMessageText<'a> {
-    pub fn new(
-        chat: ChatId,
-        message: MessageId,
-        text: &'a str,
-        entities: &'a [Entity],
-        keyboard: &'a Keyboard,
-    ) -> Self {
-        Self {
-            chat_id: chat,
-            message_id: message,
-            text: text.into(),
-            entities,
-            link_preview_options: LinkPreview { is_disabled: true },
-            reply_markup: keyboard,
-        }
-    }
+/// Where a message goes, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    pub chat: ChatId,
+    pub topic: Option<TopicId>,
+    pub reply_to: Option<MessageId>,
+    pub silent: bool,
 }
 
 /// A file to send.

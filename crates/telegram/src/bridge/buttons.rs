@@ -7,15 +7,17 @@ use folkmoot_engines::event::Answer;
 
 use super::hub::{NOT_KNOWN, REST};
 use super::messages::Incoming;
-use super::{Bridge, Event, Spot};
+use super::{Bridge, BridgeEvent};
 use crate::api::{CallbackQuery, UpdateId, UserId};
 use crate::cards::{self, Question};
-use crate::journal::{Card, Content, JournalError, PromptId, Rows};
-use crate::patience::{self, patiently};
+use crate::gather;
+use crate::ids::{CardId, PromptId};
+use crate::journal::{Card, Content, JournalError, Rows};
 use crate::permission::Verdict;
 use crate::piece::Piece;
 use crate::press::{Asker, Choice, Press};
-use crate::{gather, show};
+use crate::retry::{self, retrying};
+use crate::spot::Spot;
 
 /// What somebody says to a card.
 pub(super) struct Note {
@@ -29,14 +31,14 @@ pub(super) struct Note {
 impl Bridge {
     pub(super) async fn button(&mut self, update: UpdateId, query: CallbackQuery) -> Result<(), JournalError> {
         let press = query.data.as_deref().and_then(Press::of);
-        if let Some(press) = press.filter(|press| press.asker == Asker::Agent) {
-            return self.question_button(update, &query, press).await;
+        if let Some(Press::Card { asker: Asker::Agent, card, choice }) = press {
+            return self.question_button(update, &query, card, choice).await;
         }
         if !self.take(update).await? {
             return Ok(());
         }
         let answer = match self.shared.settings.permission.of_button(&query) {
-            Verdict::Serve => self.pressed(&query).await?,
+            Verdict::Serve => self.pressed(&query, press).await?,
             Verdict::NobodyAllowed => "nobody may give orders here: set telegram.allowed_user_ids".to_owned(),
             // A stranger's button stops turning, and that is all.
             Verdict::Ignore => String::new(),
@@ -52,17 +54,14 @@ impl Bridge {
             let words = Some(text.as_str()).filter(|text| !text.is_empty());
             let answer = || bot.answer_callback_query(&id, words);
             // A query that has become too old is refused, and then nobody waits for the answer any more.
-            let _ = patiently(patience::A_MOMENT, patience::unless_refused, answer).await;
+            let _ = retrying(retry::A_MOMENT, retry::unless_refused, answer).await;
         });
     }
 
-    async fn pressed(&mut self, query: &CallbackQuery) -> Result<String, JournalError> {
-        let data = query.data.as_deref().unwrap_or_default();
-        if let Some(prompt) = show::cancelled_by(data) {
-            return self.cancel_at(query, prompt).await;
-        }
-        match Press::of(data) {
-            Some(press) => self.decide(press, query).await,
+    async fn pressed(&mut self, query: &CallbackQuery, press: Option<Press>) -> Result<String, JournalError> {
+        match press {
+            Some(Press::Cancel(prompt)) => self.cancel_at(query, prompt).await,
+            Some(Press::Card { card, choice, .. }) => self.decide(card, choice, query).await,
             None => Ok(String::new()),
         }
     }
@@ -79,17 +78,16 @@ impl Bridge {
         Ok(words.to_owned())
     }
 
-    async fn decide(&mut self, press: Press, query: &CallbackQuery) -> Result<String, JournalError> {
-        let (id, by) = (press.card, &query.from);
+    async fn decide(&mut self, id: CardId, choice: Choice, query: &CallbackQuery) -> Result<String, JournalError> {
+        let by = &query.from;
         let Some(chat) = query.message.as_ref().map(|message| message.chat.id) else { return Ok(NOT_KNOWN.to_owned()) };
         let Some(card) = self.shared.journal.transact(move |rows| rows.card_in(chat, id)).await? else {
             return Ok(NOT_KNOWN.to_owned());
         };
-        if press.choice == Choice::Rest {
+        if choice == Choice::Rest {
             return self.show_rest(&card, query).await;
         }
-        let Some((answer, how)) = Question::of(&card).and_then(|question| cards::answer(&question.ask, press.choice))
-        else {
+        let Some((answer, how)) = Question::of(&card).and_then(|question| cards::answer(&question.ask, choice)) else {
             return Ok(NOT_KNOWN.to_owned());
         };
         self.settle(card, answer, how, by.id, &by.first_name).await
@@ -117,14 +115,14 @@ impl Bridge {
         }
         let name = incoming.message.from.as_ref().map(|from| from.first_name.clone()).unwrap_or_default();
         let mut note = Note { spot, by: incoming.sender, name, card, words: piece.text.clone() };
-        let folder = note.card.prompt.and_then(|prompt| self.live.get(&prompt)?.plan.folder.clone());
+        let folder = note.card.prompt.and_then(|prompt| self.live.get(&prompt)?.prompt.plan.folder.clone());
         let Some(folder) = folder.filter(|_| piece.file.is_some()) else { return self.noted(note).await };
         let (shared, events) = (Arc::clone(&self.shared), self.events.clone());
         tokio::spawn(async move {
             match gather::note(&shared, &piece, &folder).await {
                 Ok(words) => {
                     note.words = words;
-                    let _ = events.send(Event::Noted(Box::new(note)));
+                    let _ = events.send(BridgeEvent::Noted(Box::new(note)));
                 }
                 Err(refusal) => {
                     if let Err(error) = shared.say(spot, refusal).await {
@@ -159,8 +157,8 @@ impl Bridge {
             if !rows.decide_card(card.id, &decision, by)? {
                 return Ok(false);
             }
-            if let (Some(slip), Some(question)) = (card.slip, question) {
-                rows.revise(slip, &Content::new(question.closed(&by_name)))?;
+            if let (Some(outgoing), Some(question)) = (card.outgoing, question) {
+                rows.revise(outgoing, &Content::new(question.closed(&by_name)))?;
             }
             Ok(true)
         };

@@ -6,13 +6,13 @@ use folkmoot_engines::desk::Cancelled;
 use tokio::task::AbortHandle;
 
 use super::recover::last_word;
-use super::{Bridge, Event};
+use super::{Bridge, BridgeEvent};
 use crate::api::Keyboard;
-use crate::journal::{Content, JournalError, Prompt, PromptId};
-use crate::plan::{self, Plan};
+use crate::ids::PromptId;
+use crate::journal::{Content, JournalError, Prompt};
 use crate::prepare;
 use crate::show;
-use crate::turns::Line;
+use crate::turns::TurnLine;
 
 /// A prompt of which is being found out where it goes, beside everything else.
 pub(super) struct Coming {
@@ -30,11 +30,11 @@ impl Bridge {
     /// Finds out, beside everything else but in the order of its chat, where a prompt goes.
     pub(super) fn take_up(&mut self, prompt: Prompt) {
         let (shared, events) = (Arc::clone(&self.shared), self.events.clone());
-        let turn = shared.turns.queue(Line::Place(plan::place_of(&prompt)));
+        let turn = shared.turns.queue(TurnLine::Place(prompt.place()));
         let coming = prompt.clone();
         let task = tokio::spawn(async move {
             let (prepared, turn) = prepare::prepare(&shared, &prompt, turn).await;
-            let _ = events.send(Event::Prepared(Box::new(prompt), prepared, turn));
+            let _ = events.send(BridgeEvent::Prepared(Box::new(prompt), prepared, turn));
         });
         self.coming.insert(coming.id, Coming { prompt: coming, task: task.abort_handle() });
     }
@@ -44,12 +44,7 @@ impl Bridge {
         let prompt = coming.prompt.clone();
         let store = move |rows: &mut crate::journal::Rows<'_>| {
             if rows.finish_prompt(id)? {
-                last_word(
-                    rows,
-                    &prompt,
-                    &Plan::of(&prompt),
-                    Content::with_keyboard(show::called_back(), Keyboard::none()),
-                )?;
+                last_word(rows, &prompt, Content::with_keyboard(show::called_back(), Keyboard::none()))?;
             }
             Ok(())
         };

@@ -7,23 +7,24 @@ use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::run::Runner;
 use tokio::sync::mpsc;
 
-use super::{Event, Spot, configured, unix_now};
-use crate::journal::{Content, JournalError, Kind};
+use super::{BridgeEvent, configured, unix_now};
+use crate::journal::{Content, JournalError, OutgoingKind};
 use crate::menu::{self, Offer};
-use crate::patience::{self, patiently};
+use crate::retry::{self, retrying};
 use crate::settings::Sessions;
 use crate::shared::Shared;
+use crate::spot::Spot;
 use crate::text;
 
 /// A bridge that was away only for a moment need not say again that it is ready.
 const READY_AGAIN_S: i64 = 12 * 3600;
 
-pub(super) async fn greet(shared: Arc<Shared>, runner: Runner, events: mpsc::UnboundedSender<Event>) {
-    let asked = patiently(patience::FOREVER, patience::unless_unauthorized, || shared.bot.get_me()).await;
+pub(super) async fn greet(shared: Arc<Shared>, runner: Runner, events: mpsc::UnboundedSender<BridgeEvent>) {
+    let asked = retrying(retry::FOREVER, retry::unless_unauthorized, || shared.bot.get_me()).await;
     let me = match asked {
         Ok(me) => me,
         Err(error) => {
-            let _ = events.send(Event::Refused(error));
+            let _ = events.send(BridgeEvent::Refused(error));
             return;
         }
     };
@@ -72,7 +73,7 @@ async fn set_menu(shared: &Shared, usable: &[&'static dyn Engine]) {
         tracing::warn!(left_out, "the command menu takes 100 entries; the others work, but are not in it");
     }
     // Without it people on a phone do not find what they can say, so it is tried for as long as it takes.
-    let set = patiently(patience::FOREVER, patience::unless_refused, || shared.bot.set_my_commands(&commands)).await;
+    let set = retrying(retry::FOREVER, retry::unless_refused, || shared.bot.set_my_commands(&commands)).await;
     if let Err(error) = set {
         tracing::warn!(%error, "the command menu could not be set");
     }
@@ -93,7 +94,7 @@ async fn say_ready(shared: &Shared, usable: &[&'static dyn Engine]) -> Result<()
                 return Ok(());
             }
             rows.set_value("ready", &format!("{}\n{words}", unix_now()))?;
-            let mut draft = spot.draft(Kind::Notice, Content::new(text::render(&words)));
+            let mut draft = spot.draft(OutgoingKind::Notice, Content::new(text::render(&words)));
             draft.silent = true;
             rows.post(&draft).map(drop)
         })

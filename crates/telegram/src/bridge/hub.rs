@@ -7,13 +7,15 @@ use std::sync::Arc;
 
 use tokio::time::sleep;
 
-use super::{Bridge, RETRY, Spot, post};
+use super::{Bridge, RETRY};
 use crate::api::{CallbackQuery, ChatId, Message, UpdateId, User, UserId};
 use crate::cards;
 use crate::hub::{Asked, Decision, Hub};
-use crate::journal::{Card, CardState, Content, Journal, JournalError, NewCard, Rows};
+use crate::ids::CardId;
+use crate::journal::{Card, CardState, Journal, JournalError, NewCard, Rows};
 use crate::press::{Choice, Press};
 use crate::questions::Sheet;
+use crate::spot::{self, Spot};
 
 const NO_HUB: &str =
     "this bot runs without a hub\nhint: set `telegram.bot_token` for `moot serve`, which runs the bot too";
@@ -72,18 +74,10 @@ fn store(rows: &mut Rows<'_>, missing: Vec<Asked>, over: &[(Card, Sheet, String)
     for Asked { user, question } in missing {
         let ask = question.approval.clone();
         let sheet = Sheet { user, question, note: None };
-        let card = NewCard { prompt: None, slip: None, ask, body: sheet.to_value() };
+        let card = NewCard { prompt: None, ask, body: sheet.to_value() };
         cards::post(rows, private(user), &card, sheet.pages(), |id| sheet.keyboard(id))?;
     }
-    for (card, sheet, how) in over {
-        if !rows.withdraw_card(card.id)? {
-            continue;
-        }
-        if let Some(slip) = card.slip {
-            rows.revise(slip, &Content::new(sheet.closed(how)))?;
-        }
-    }
-    Ok(())
+    over.iter().try_for_each(|(card, sheet, how)| cards::close(rows, card, || Some(sheet.closed(how))))
 }
 
 /// A person's private chat with the bot has the person's number.
@@ -98,16 +92,16 @@ impl Bridge {
         &mut self,
         update: UpdateId,
         query: &CallbackQuery,
-        press: Press,
+        id: CardId,
+        choice: Choice,
     ) -> Result<(), JournalError> {
-        let id = press.card;
         let card = self.shared.journal.transact(move |rows| rows.card(id)).await?;
         let sheet = card.as_ref().and_then(Sheet::of);
-        let own = |sheet: &&Sheet| sheet.user == query.from.id && press.choice == Choice::Rest;
+        let own = |sheet: &&Sheet| sheet.user == query.from.id && choice == Choice::Rest;
         if let Some(sheet) = sheet.as_ref().filter(own) {
             return self.question_rest(update, query, sheet).await;
         }
-        let answer = match sheet.map(|sheet| (sheet.decision(press.choice), sheet)) {
+        let answer = match sheet.map(|sheet| (sheet.decision(choice), sheet)) {
             Some((_, sheet)) if sheet.user != query.from.id => "this question was put to somebody else".to_owned(),
             Some((Some(decision), sheet)) => self.decide_question(&sheet, decision).await,
             Some((None, _)) | None => NOT_KNOWN.to_owned(),
@@ -163,7 +157,7 @@ impl Bridge {
         };
         let spot = Spot::at(message);
         let answer = move |rows: &mut Rows<'_>| match said {
-            Some(words) if rows.take_update(update)? => post(rows, spot, &words),
+            Some(words) if rows.take_update(update)? => spot::post(rows, spot, &words),
             Some(_) => Ok(()),
             None => rows.take_update(update).map(drop),
         };
@@ -196,7 +190,7 @@ impl Bridge {
     async fn question_at(&self, message: &Message, user: &User) -> Result<Option<(Card, Sheet)>, JournalError> {
         let Some(replied) = message.replied_to() else { return Ok(None) };
         // Its buttons name it also when the receipt for the message is still on its way.
-        let named = replied.button_data().and_then(Press::of).map(|press| press.card);
+        let named = replied.button_data().and_then(Press::of).and_then(Press::card);
         let (chat, replied) = (message.chat.id, replied.message_id);
         let read = move |rows: &mut Rows<'_>| match named {
             Some(card) => rows.card(card),

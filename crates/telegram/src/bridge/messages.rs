@@ -4,17 +4,19 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Bridge, Spot, say};
+use super::Bridge;
+use super::commands::{self, Call};
 use crate::api::{ChatId, Content as UpdateContent, Message, Update, UpdateId, UserId};
-use crate::commands::{self, Call};
+use crate::ids::PromptId;
 use crate::joining::Sender;
-use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptId, PromptState, Scope};
+use crate::journal::{Card, JournalError, NewPrompt, Preference, Prompt, PromptState, Rows, Scope};
 use crate::permission::{NOBODY_ALLOWED, Verdict};
 use crate::piece::{self, Piece};
-use crate::plan::{self, Plan};
+use crate::plan::Plan;
 use crate::prepare;
 use crate::press::Press;
-use crate::{directives, menu, show};
+use crate::spot::{self, Spot};
+use crate::{directives, menu};
 
 /// How often a group is told that nobody may give orders in it.
 const EXPLAIN_AGAIN: Duration = Duration::from_secs(3600);
@@ -144,7 +146,7 @@ impl Bridge {
         if incoming.message.chat.is_private() {
             return Ok(true);
         }
-        let read = move |rows: &mut crate::journal::Rows<'_>| prepare::nearest(rows, place, &Preference::Trigger);
+        let read = move |rows: &mut Rows<'_>| prepare::nearest(rows, place, &Preference::Trigger);
         if self.shared.journal.transact(read).await?.as_deref() != Some("mentions") {
             return Ok(true);
         }
@@ -168,11 +170,11 @@ impl Bridge {
     async fn target(&self, incoming: &Incoming) -> Result<Target, JournalError> {
         let Some(replied) = incoming.message.replied_to() else { return Ok(Target::default()) };
         // The buttons name their card or prompt also when the receipt for the message is still on its way.
-        let named = replied.button_data().and_then(Press::of).map(|press| press.card);
-        let cancels = replied.button_data().and_then(show::cancelled_by);
+        let press = replied.button_data().and_then(Press::of);
+        let (named, cancels) = (press.and_then(Press::card), press.and_then(Press::cancelled));
         let (chat, message) = (incoming.message.chat.id, replied.message_id);
-        let read = move |rows: &mut crate::journal::Rows<'_>| {
-            let told = rows.slip_at(chat, message)?.and_then(|slip| slip.prompt).or(cancels);
+        let read = move |rows: &mut Rows<'_>| {
+            let told = rows.outgoing_at(chat, message)?.and_then(|outgoing| outgoing.prompt).or(cancels);
             let prompt = match told {
                 Some(prompt) => Some(prompt),
                 None => rows.prompt_at(chat, message)?.map(|prompt| prompt.id),
@@ -239,7 +241,7 @@ impl Bridge {
         if joins.is_none() {
             self.close_window(key).await;
         }
-        let (update, session) = (incoming.update, plan::session_scope_at(incoming.place(), incoming.sender));
+        let (update, session) = (incoming.update, incoming.place().session(incoming.sender));
         let new = NewPrompt {
             chat: key.chat,
             topic: key.topic,
@@ -248,10 +250,10 @@ impl Bridge {
             state: PromptState::Gathering,
             thread: None,
             text: String::new(),
-            plan: Plan { pieces: vec![piece.clone()], ..Plan::default() }.to_value(),
+            plan: Plan { pieces: vec![piece.clone()], ..Plan::default() },
         };
         let added = piece.clone();
-        let store = move |rows: &mut crate::journal::Rows<'_>| {
+        let store = move |rows: &mut Rows<'_>| {
             if !rows.take_update(update)? {
                 return Ok(None);
             }
@@ -262,9 +264,7 @@ impl Bridge {
             let Some(mut open) = open.filter(|open| open.state == PromptState::Gathering) else {
                 return rows.add_prompt(&new).map(Some);
             };
-            let mut plan = Plan::of(&open);
-            plan.pieces.push(added);
-            open.plan = plan.to_value();
+            open.plan.pieces.push(added);
             rows.update_prompt(&open)?;
             Ok(Some(open.id))
         };
@@ -301,47 +301,44 @@ impl Bridge {
 
     /// A prompt has all its pieces: off it goes, unless nobody said yet what to do.
     pub(super) async fn complete(&mut self, sender: Sender, prompt: Prompt) -> Result<(), JournalError> {
-        let plan = Plan::of(&prompt);
-        let own = plan.pieces.iter().any(|piece| !piece.forwarded);
-        if own || piece::says_something(&plan.pieces) {
+        let pieces = &prompt.plan.pieces;
+        let own = pieces.iter().any(|piece| !piece.forwarded);
+        if own || piece::says_something(pieces) {
             self.held.remove(&prompt.id);
-            self.receive(&prompt, plan).await?;
-            return Ok(());
+            return self.receive(prompt).await;
         }
-        let spot = Spot { chat: prompt.chat, topic: prompt.topic, reply_to: Some(prompt.message) };
+        let spot = Spot::of(&prompt);
         if !self.held.contains(&prompt.id) {
-            self.ask_about(spot, prompt.clone(), plan).await?;
+            self.ask_about(prompt.clone()).await?;
             self.held.insert(prompt.id);
             self.joining.hold(sender, prompt.id, Instant::now(), HOLD);
             return Ok(());
         }
         self.held.remove(&prompt.id);
-        let give_up = move |rows: &mut crate::journal::Rows<'_>| {
+        let give_up = move |rows: &mut Rows<'_>| {
             rows.finish_prompt(prompt.id)?;
-            say::post(rows, spot, "forgotten: nobody said what to do with it")
+            spot::post(rows, spot, "forgotten: nobody said what to do with it")
         };
         self.shared.journal.transact(give_up).await
     }
 
     /// Asks what to do with something that came without words: once, also when the bridge starts again meanwhile.
-    async fn ask_about(&self, spot: Spot, mut prompt: Prompt, mut plan: Plan) -> Result<(), JournalError> {
-        if plan.held {
+    async fn ask_about(&self, mut prompt: Prompt) -> Result<(), JournalError> {
+        if prompt.plan.held {
             return Ok(());
         }
-        plan.held = true;
-        prompt.plan = plan.to_value();
-        let ask = move |rows: &mut crate::journal::Rows<'_>| {
+        prompt.plan.held = true;
+        let ask = move |rows: &mut Rows<'_>| {
             rows.update_prompt(&prompt)?;
-            say::post(rows, spot, "kept for your next message: what should be done with it?")
+            spot::post(rows, Spot::of(&prompt), "kept for your next message: what should be done with it?")
         };
         self.shared.journal.transact(ask).await
     }
 
     /// Shows a sign where files have to be fetched first, and finds out where the prompt goes.
-    async fn receive(&mut self, prompt: &Prompt, mut plan: Plan) -> Result<(), JournalError> {
-        let mut prompt = prompt.clone();
-        if piece::files(&plan.pieces).next().is_some() && plan.slip().is_none() {
-            prompt = self.show_receiving(prompt, &mut plan).await?;
+    async fn receive(&mut self, mut prompt: Prompt) -> Result<(), JournalError> {
+        if piece::files(&prompt.plan.pieces).next().is_some() && prompt.plan.outgoing.is_none() {
+            prompt = self.show_receiving(prompt).await?;
         }
         self.take_up(prompt);
         Ok(())

@@ -1,6 +1,6 @@
 //! The bridge: updates in, runs through the desk, messages out through the journal.
 //!
-//! One task owns the state and handles one [`Event`] after the other; whatever takes time (a long poll, a download, git,
+//! One task owns the state and handles one [`BridgeEvent`] after the other; whatever takes time (a long poll, a download, git,
 //! a run) happens in tasks of its own and comes back as an event. What was decided is committed before it is acted on.
 
 use std::collections::{HashMap, HashSet};
@@ -17,18 +17,19 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::api::{ApiError, BadToken, Bot, ChatId, Update, UpdateId};
 use crate::hub::Hub;
+use crate::ids::PromptId;
 use crate::joining::Joining;
-use crate::journal::{Content, Journal, JournalError, Prompt, PromptId, Scope};
+use crate::journal::{Content, Journal, JournalError, Prompt, Scope};
 use crate::lock::{Lock, LockError};
 use crate::outbox::{Outbox, Outcome};
-use crate::plan::Plan;
 use crate::prepare::Prepared;
-use crate::settings::Settings;
+use crate::settings::BridgeSettings;
 use crate::shared::Shared;
 use crate::turns::Turn;
 
 mod buttons;
 mod coming;
+mod commands;
 mod greet;
 mod hub;
 mod messages;
@@ -36,16 +37,14 @@ mod moved;
 mod poll;
 mod recover;
 mod runs;
-mod say;
 #[cfg(test)]
 mod tests;
 
 use buttons::Note;
 use coming::Coming;
-pub use say::{Spot, post};
 
 /// How many engines work at a time; further prompts wait.
-const MOST_RUNS: usize = 64;
+const MAX_RUNS: usize = 64;
 /// After a failure of the journal, such as a full disk.
 const RETRY: Duration = Duration::from_secs(2);
 /// How long engines may take to end when the bridge stops.
@@ -86,7 +85,7 @@ impl BridgeError {
 }
 
 /// Everything that can happen.
-enum Event {
+enum BridgeEvent {
     /// The sender of them goes on when they are stored; `false` asks it to bring them again.
     Updates(Vec<Update>, oneshot::Sender<bool>),
     /// The next of its thread waits until the turn is given back.
@@ -102,14 +101,14 @@ enum Event {
 }
 
 /// The desk's way to tell us.
-struct Board(mpsc::UnboundedSender<Event>);
+struct Board(mpsc::UnboundedSender<BridgeEvent>);
 
 impl Surface for Board {
     type Ticket = PromptId;
 
     fn tell(&self, ticket: PromptId, news: News) {
         // When nobody listens any more, the journal knows how far it was.
-        let _ = self.0.send(Event::News(ticket, Box::new(news)));
+        let _ = self.0.send(BridgeEvent::News(ticket, Box::new(news)));
     }
 }
 
@@ -117,7 +116,6 @@ impl Surface for Board {
 #[derive(Clone)]
 struct Live {
     prompt: Prompt,
-    plan: Plan,
     /// What its message says.
     shown: Content,
     begun: Instant,
@@ -130,15 +128,18 @@ pub struct Bridge {
     joining: Joining,
     live: HashMap<PromptId, Live>,
     coming: HashMap<PromptId, Coming>,
+    /// What is to be handled as soon as it is stored how a prompt has ended.
+    after_end: HashMap<PromptId, Vec<BridgeEvent>>,
     /// Prompts that wait for words.
     held: HashSet<PromptId>,
     explained: HashMap<ChatId, Instant>,
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<BridgeEvent>,
 }
 
-/// Runs the bridge until `stop` comes, or until Telegram refuses the bot; with a hub, people decide for its agents. `ready` is called when updates are fetched.
+/// Runs the bridge until `stop` comes, or until Telegram refuses the bot; with a hub, people decide for its agents. `ready`
+/// is called when updates are fetched.
 pub async fn run(
-    settings: Settings,
+    settings: BridgeSettings,
     runner: Runner,
     hub: Option<Arc<dyn Hub>>,
     stop: impl Future<Output = ()>,
@@ -152,7 +153,7 @@ pub async fn run(
     let (outbox, outcomes) = Outbox::start(bot.clone(), journal.clone(), orders, settings.edit_interval).await?;
     let (events_in, mut events) = mpsc::unbounded_channel();
     let modes = Modes::look(&configured(&settings), &runner);
-    let desk = Desk::new(Board(events_in.clone()), runner.clone(), MOST_RUNS, settings.edit_interval);
+    let desk = Desk::new(Board(events_in.clone()), runner.clone(), MAX_RUNS, settings.edit_interval);
     let joining = Joining::new(settings.join_window);
     let shared = Arc::new(Shared::new(settings, bot, journal, modes, hub));
     let mut bridge = Bridge {
@@ -161,6 +162,7 @@ pub async fn run(
         joining,
         live: HashMap::new(),
         coming: HashMap::new(),
+        after_end: HashMap::new(),
         held: HashSet::new(),
         explained: HashMap::new(),
         events: events_in.clone(),
@@ -180,7 +182,7 @@ pub async fn run(
 }
 
 /// The engines that have a table in the configuration, and the default one.
-fn configured(settings: &Settings) -> Vec<&'static dyn Engine> {
+fn configured(settings: &BridgeSettings) -> Vec<&'static dyn Engine> {
     settings.engines.iter().filter_map(|id| engines::find(id.as_str())).collect()
 }
 
@@ -194,7 +196,7 @@ impl Bridge {
         let events = self.events.clone();
         let forward = async move {
             while let Some(outcome) = outcomes.recv().await {
-                if events.send(Event::Outcome(outcome)).is_err() {
+                if events.send(BridgeEvent::Outcome(outcome)).is_err() {
                     return;
                 }
             }
@@ -211,7 +213,7 @@ impl Bridge {
 
     async fn serve(
         &mut self,
-        events: &mut mpsc::UnboundedReceiver<Event>,
+        events: &mut mpsc::UnboundedReceiver<BridgeEvent>,
         stop: impl Future<Output = ()>,
     ) -> Result<(), BridgeError> {
         tokio::pin!(stop);
@@ -225,7 +227,7 @@ impl Bridge {
                     continue;
                 }
             };
-            if let Event::Refused(error) = event {
+            if let BridgeEvent::Refused(error) = event {
                 tracing::error!(%error, "Telegram refuses the bot");
                 return Err(BridgeError::Unauthorized);
             }
@@ -233,29 +235,29 @@ impl Bridge {
         }
     }
 
-    async fn handle(&mut self, event: Event) {
+    async fn handle(&mut self, event: BridgeEvent) {
         let done = match event {
-            Event::Updates(updates, stored) => {
+            BridgeEvent::Updates(updates, stored) => {
                 let done = self.updates(updates).await;
                 let _ = stored.send(done.is_ok());
                 done
             }
-            Event::Prepared(prompt, prepared, turn) => self.prepared(*prompt, prepared, turn).await,
-            Event::Begun(prompt) => return self.begun(prompt).await,
-            Event::News(prompt, news) => return self.news(prompt, *news).await,
-            Event::Noted(note) => self.noted(*note).await,
-            Event::Outcome(Outcome::Moved { from, to }) => {
+            BridgeEvent::Prepared(prompt, prepared, turn) => self.prepared(*prompt, prepared, turn).await,
+            BridgeEvent::Begun(prompt) => return self.begun(prompt).await,
+            BridgeEvent::News(prompt, news) => return self.news(prompt, *news).await,
+            BridgeEvent::Noted(note) => self.noted(*note).await,
+            BridgeEvent::Outcome(Outcome::Moved { from, to }) => {
                 let told = self.moved(from, to).await;
                 if told.is_err() {
-                    self.later(RETRY, Event::Outcome(Outcome::Moved { from, to }));
+                    self.later(RETRY, BridgeEvent::Outcome(Outcome::Moved { from, to }));
                 }
                 told
             }
-            Event::Outcome(outcome) => {
+            BridgeEvent::Outcome(outcome) => {
                 outcome_log(&outcome);
                 Ok(())
             }
-            Event::Refused(_) => Ok(()),
+            BridgeEvent::Refused(_) => Ok(()),
         };
         if let Err(error) = done {
             tracing::error!(%error, "the bridge cannot store what it decided");
@@ -263,7 +265,7 @@ impl Bridge {
     }
 
     /// Ends the runs, which finish as stopped. What waits stays stored and is run at the next start.
-    async fn stop(&mut self, events: &mut mpsc::UnboundedReceiver<Event>) {
+    async fn stop(&mut self, events: &mut mpsc::UnboundedReceiver<BridgeEvent>) {
         let desk = self.desk.clone();
         let ended = timeout(STOP_RUNS, async move { desk.stop().await });
         tokio::pin!(ended);
@@ -280,8 +282,8 @@ impl Bridge {
     }
 
     /// While stopping only news count: updates come again, and nothing new is begun.
-    async fn handle_last(&mut self, event: Event) {
-        if let Event::News(..) = event {
+    async fn handle_last(&mut self, event: BridgeEvent) {
+        if let BridgeEvent::News(..) = event {
             self.handle(event).await;
         }
     }
@@ -357,8 +359,8 @@ impl Bridge {
 }
 
 fn status_line(live: &Live) -> String {
-    let engine = live.plan.engine.as_ref().map_or("engine", |engine| engine.as_str());
-    let place = live.plan.context.as_ref().map(|context| format!(" · {}", context.name())).unwrap_or_default();
+    let engine = live.prompt.plan.engine.as_ref().map_or("engine", |engine| engine.as_str());
+    let place = live.prompt.plan.context.as_ref().map(|context| format!(" · {}", context.name())).unwrap_or_default();
     match live.runs {
         true => format!("▸ {engine}{place} · {} s", live.begun.elapsed().as_secs()),
         false => format!("… {engine}{place} · waits"),

@@ -1,9 +1,10 @@
 //! A group that became a supergroup has another id: the bridge serves what is configured, so it says what to change.
 
-use super::{Bridge, Spot, post};
+use super::Bridge;
 use crate::api::ChatId;
 use crate::journal::{JournalError, Rows};
-use crate::settings::Settings;
+use crate::settings::BridgeSettings;
+use crate::spot::{self, Spot};
 
 impl Bridge {
     /// Says once, in the group under its new id, which key to set to it.
@@ -24,14 +25,14 @@ impl Bridge {
                 return Ok(());
             }
             rows.set_value(&name, &now)?;
-            post(rows, Spot { chat: to, topic: None, reply_to: None }, &words)
+            spot::post(rows, Spot { chat: to, topic: None, reply_to: None }, &words)
         };
         self.shared.journal.transact(tell).await
     }
 }
 
 /// The keys of the configuration that name a chat.
-fn keys_of(settings: &Settings, chat: ChatId) -> Vec<String> {
+fn keys_of(settings: &BridgeSettings, chat: ChatId) -> Vec<String> {
     let main = (settings.main_chat == Some(chat)).then(|| "telegram.chat_id".to_owned());
     let of_project = |alias: &str| {
         let (alias, project) = settings.projects.find(alias)?;

@@ -7,7 +7,7 @@ use folkmoot_peers::backoff::Backoff;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
-use super::{Event, RETRY};
+use super::{BridgeEvent, RETRY};
 use crate::api::{ApiError, UpdateId};
 use crate::shared::Shared;
 
@@ -15,7 +15,11 @@ const LONG_POLL: Duration = Duration::from_secs(50);
 /// A server that answers without waiting must not be asked without a pause.
 const SHORT_POLL: Duration = Duration::from_millis(20);
 
-pub(super) async fn poll(shared: Arc<Shared>, mut offset: Option<UpdateId>, events: mpsc::UnboundedSender<Event>) {
+pub(super) async fn poll(
+    shared: Arc<Shared>,
+    mut offset: Option<UpdateId>,
+    events: mpsc::UnboundedSender<BridgeEvent>,
+) {
     // What is for us cannot be told before we know our own name; until then Telegram keeps it.
     shared.known().await;
     let bot = &shared.bot;
@@ -33,7 +37,7 @@ pub(super) async fn poll(shared: Arc<Shared>, mut offset: Option<UpdateId>, even
                 backoff.reset();
                 let last = updates.iter().map(|update| update.update_id).max();
                 let (stored, answer) = oneshot::channel();
-                if events.send(Event::Updates(updates, stored)).is_err() {
+                if events.send(BridgeEvent::Updates(updates, stored)).is_err() {
                     return;
                 }
                 if answer.await.unwrap_or(false) {
@@ -43,7 +47,7 @@ pub(super) async fn poll(shared: Arc<Shared>, mut offset: Option<UpdateId>, even
                 }
             }
             Err(error) if error.is_unauthorized() => {
-                let _ = events.send(Event::Refused(error));
+                let _ = events.send(BridgeEvent::Refused(error));
                 return;
             }
             Err(error) => sleep(pause(&error, &mut backoff)).await,

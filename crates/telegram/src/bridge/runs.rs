@@ -10,38 +10,29 @@ use folkmoot_engines::progress::Label;
 use tokio::time::{Instant, sleep};
 
 use super::recover::{close_card, last_word};
-use super::{Bridge, Event, Live, RETRY, Spot, say};
+use super::{Bridge, BridgeEvent, Live, RETRY};
 use crate::api::Keyboard;
 use crate::cards::{self, Question};
-use crate::journal::{Content, JournalError, Kind, NewCard, Prompt, PromptId, PromptState, Rows};
-use crate::plan::{self, Plan};
+use crate::ids::PromptId;
+use crate::journal::{Content, Draft, JournalError, NewCard, OutgoingKind, Prompt, PromptState, Rows};
+use crate::plan::Plan;
 use crate::prepare::{Prepared, Ready};
 use crate::sessions::{keep_session, keep_thread_context};
 use crate::settings::Sessions;
+use crate::spot::{self, Spot};
 use crate::turns::Turn;
 use crate::{show, usage};
 
-/// How long news take that are on their way.
-const SOON: std::time::Duration = std::time::Duration::from_millis(20);
-
 impl Bridge {
     /// A message that something arrives, for prompts with files.
-    pub(super) async fn show_receiving(&self, mut prompt: Prompt, plan: &mut Plan) -> Result<Prompt, JournalError> {
-        let mut draft = spot_of(&prompt).draft(Kind::Sign, show::receiving(prompt.id));
-        (draft.silent, draft.prompt) = (true, Some(prompt.id));
-        let mut kept = plan.clone();
-        prompt = self
-            .shared
-            .journal
-            .transact(move |rows| {
-                kept.set_slip(Some(rows.post(&draft)?));
-                prompt.plan = kept.to_value();
-                rows.update_prompt(&prompt)?;
-                Ok(prompt)
-            })
-            .await?;
-        *plan = Plan::of(&prompt);
-        Ok(prompt)
+    pub(super) async fn show_receiving(&self, mut prompt: Prompt) -> Result<Prompt, JournalError> {
+        let store = move |rows: &mut Rows<'_>| {
+            let draft = sign_of(&prompt, show::receiving(prompt.id));
+            prompt.plan.outgoing = Some(rows.post(&draft)?);
+            rows.update_prompt(&prompt)?;
+            Ok(prompt)
+        };
+        self.shared.journal.transact(store).await
     }
 
     pub(super) async fn prepared(
@@ -55,9 +46,10 @@ impl Bridge {
             return Ok(());
         }
         match prepared {
-            Prepared::Run(ready) if self.is_ending(ready.after) => {
+            Prepared::Run(ready) if let Some(leader) = self.ending(ready.after) => {
                 // How its leader's thread is called is said by news that are on their way.
-                self.later(SOON, Event::Prepared(Box::new(prompt), Prepared::Run(ready), turn));
+                let again = BridgeEvent::Prepared(Box::new(prompt), Prepared::Run(ready), turn);
+                self.after_end.entry(leader).or_default().push(again);
                 Ok(())
             }
             prepared => {
@@ -68,7 +60,7 @@ impl Bridge {
                 match &done {
                     Ok(()) => drop(self.coming.remove(&prompt.id)),
                     // It stays on its way, and can be called back.
-                    Err(_) => self.later(RETRY, Event::Prepared(Box::new(prompt), prepared, turn)),
+                    Err(_) => self.later(RETRY, BridgeEvent::Prepared(Box::new(prompt), prepared, turn)),
                 }
                 done
             }
@@ -76,7 +68,7 @@ impl Bridge {
     }
 
     /// Something that is to be handled after a pause.
-    pub(super) fn later(&self, pause: std::time::Duration, event: Event) {
+    pub(super) fn later(&self, pause: std::time::Duration, event: BridgeEvent) {
         let events = self.events.clone();
         tokio::spawn(async move {
             sleep(pause).await;
@@ -86,22 +78,28 @@ impl Bridge {
 
     /// Ends a prompt with words instead of a run.
     async fn refuse(&self, prompt: Prompt, words: String) -> Result<(), JournalError> {
-        let slip = Plan::of(&prompt).slip();
         let answer = move |rows: &mut Rows<'_>| {
             if !rows.finish_prompt(prompt.id)? {
                 return Ok(());
             }
-            say::post(rows, spot_of(&prompt), &words)?;
-            slip.map_or(Ok(()), |slip| rows.remove(slip))
+            spot::post(rows, Spot::of(&prompt), &words)?;
+            prompt.plan.outgoing.map_or(Ok(()), |outgoing| rows.remove(outgoing))
         };
         self.shared.journal.transact(answer).await
     }
 
-    /// Whether a run is over, but what it told at the end is not yet stored.
-    fn is_ending(&self, leader: Option<PromptId>) -> bool {
-        leader.is_some_and(|leader| {
-            self.live.contains_key(&leader) && !self.desk.tickets().iter().any(|(ticket, _)| *ticket == leader)
-        })
+    /// The leader, if its run is over, but what it told at the end is not yet stored.
+    fn ending(&self, leader: Option<PromptId>) -> Option<PromptId> {
+        let at_work = |leader: &PromptId| self.desk.tickets().iter().any(|(ticket, _)| ticket == leader);
+        leader.filter(|leader| self.live.contains_key(leader) && !at_work(leader))
+    }
+
+    /// It is stored how a prompt has ended: whatever waited for that comes next.
+    fn ended(&mut self, id: PromptId) {
+        self.live.remove(&id);
+        for event in self.after_end.remove(&id).into_iter().flatten() {
+            let _ = self.events.send(event);
+        }
     }
 
     /// Starts the engine at once; its first sign in the chat is stored meanwhile.
@@ -109,25 +107,25 @@ impl Bridge {
         if let Some(leader) = ready.after.filter(|leader| !self.live.contains_key(leader)) {
             // It has ended since, and its thread has a name if it ever got one.
             let ended = self.shared.journal.transact(move |rows| rows.prompt(leader)).await?;
-            ready.resume = ready.resume.or_else(|| Plan::of(ended.as_ref()?).resume);
+            ready.resume = ready.resume.or_else(|| ended?.plan.resume);
         }
-        let mut plan = Plan {
+        prompt.plan = Plan {
             engine: Some(ready.engine.id()),
             resume: ready.resume,
+            after: ready.after,
+            outgoing: prompt.plan.outgoing,
             context: ready.context,
             folder: Some(ready.folder.clone()),
             model: ready.model,
             reasoning: ready.reasoning,
             ..Plan::default()
         };
-        plan.set_after(ready.after);
-        plan.set_slip(Plan::of(&prompt).slip());
         prompt.text = ready.text;
         prompt.state = PromptState::Queued;
-        let waits = plan.after().is_some() || self.desk.is_busy(plan.resume.as_ref());
-        let shown = show::first_sign(prompt.id, &ready.engine.id(), plan.context.as_ref(), waits);
-        let id = prompt.id;
-        self.submit(prompt, plan, ready.engine, ready.folder, ready.mode, shown);
+        let (id, plan) = (prompt.id, &prompt.plan);
+        let waits = plan.after.is_some() || self.desk.is_busy(plan.resume.as_ref());
+        let shown = show::first_sign(id, &ready.engine.id(), plan.context.as_ref(), waits);
+        self.submit(prompt, ready.engine, ready.folder, ready.mode, shown);
         self.begun(id).await;
         if !ready.missing.is_empty() {
             self.tell_missing(id, &ready.missing).await;
@@ -140,7 +138,7 @@ impl Bridge {
         let Some(live) = self.live.get(&id) else { return };
         let words = format!("{}\n\nIt goes on without that.", missing.join("\n\n"));
         // The run is more important than these words.
-        if let Err(error) = self.shared.say(spot_of(&live.prompt), words).await {
+        if let Err(error) = self.shared.say(Spot::of(&live.prompt), words).await {
             tracing::error!(%error, "what is missing could not be told");
         }
     }
@@ -148,33 +146,24 @@ impl Bridge {
     /// Stores that a prompt is with the desk, and its first sign. The engine works already, so a journal that fails is tried
     /// again until it does not, or until the run has ended and stores that.
     pub(super) async fn begun(&mut self, id: PromptId) {
-        let Some(Live { mut prompt, mut plan, shown, .. }) = self.live.get(&id).cloned() else { return };
+        let Some(Live { mut prompt, shown, .. }) = self.live.get(&id).cloned() else { return };
         let store = move |rows: &mut Rows<'_>| {
-            let slip = match plan.slip() {
-                Some(slip) => {
-                    rows.revise(slip, &shown)?;
-                    slip
-                }
-                None => {
-                    let mut draft = spot_of(&prompt).draft(Kind::Sign, shown);
-                    (draft.silent, draft.prompt) = (true, Some(prompt.id));
-                    rows.post(&draft)?
-                }
-            };
-            plan.set_slip(Some(slip));
-            prompt.plan = plan.to_value();
+            match prompt.plan.outgoing {
+                Some(outgoing) => rows.revise(outgoing, &shown)?,
+                None => prompt.plan.outgoing = Some(rows.post(&sign_of(&prompt, shown))?),
+            }
             rows.update_prompt(&prompt)?;
-            Ok((prompt, plan))
+            Ok(prompt)
         };
         match self.shared.journal.transact(store).await {
             Ok(stored) => {
                 if let Some(live) = self.live.get_mut(&id) {
-                    (live.prompt, live.plan) = stored;
+                    live.prompt = stored;
                 }
             }
             Err(error) => {
                 tracing::error!(%error, "a run that has begun could not be stored; trying again");
-                self.later(RETRY, Event::Begun(id));
+                self.later(RETRY, BridgeEvent::Begun(id));
             }
         }
     }
@@ -182,12 +171,12 @@ impl Bridge {
     pub(super) fn submit(
         &mut self,
         prompt: Prompt,
-        plan: Plan,
         engine: &'static dyn Engine,
         folder: PathBuf,
         mode: Mode,
         shown: Content,
     ) {
+        let plan = &prompt.plan;
         let task = Task {
             engine,
             resume: plan.resume.clone(),
@@ -197,8 +186,8 @@ impl Bridge {
             model: plan.model.clone(),
             reasoning: plan.reasoning.clone(),
         };
-        let (id, leader) = (prompt.id, plan.after().filter(|_| plan.resume.is_none()));
-        self.live.insert(id, Live { prompt, plan, shown, begun: Instant::now(), runs: false });
+        let (id, leader) = (prompt.id, plan.after.filter(|_| plan.resume.is_none()));
+        self.live.insert(id, Live { prompt, shown, begun: Instant::now(), runs: false });
         match leader {
             Some(leader) => self.desk.submit_after(id, task, leader),
             None => self.desk.submit(id, task),
@@ -222,7 +211,7 @@ impl Bridge {
         };
         if let Err(error) = done {
             tracing::error!(%error, "news of a run could not be stored; trying again");
-            self.later(RETRY, Event::News(id, Box::new(news)));
+            self.later(RETRY, BridgeEvent::News(id, Box::new(news)));
         }
     }
 
@@ -230,11 +219,12 @@ impl Bridge {
         let Some(live) = self.live.get_mut(&id) else { return Ok(()) };
         (live.runs, live.begun) = (true, Instant::now());
         live.prompt.state = PromptState::Running;
-        if let (Some(slip), Some(engine)) = (live.plan.slip(), &live.plan.engine) {
-            let starting = show::first_sign(id, engine, live.plan.context.as_ref(), false);
+        let plan = &live.prompt.plan;
+        if let (Some(outgoing), Some(engine)) = (plan.outgoing, &plan.engine) {
+            let starting = show::first_sign(id, engine, plan.context.as_ref(), false);
             if starting != live.shown {
                 live.shown = starting.clone();
-                self.shared.journal.show(slip, starting);
+                self.shared.journal.show(outgoing, starting);
             }
         }
         self.shared.journal.transact(move |rows| rows.set_prompt_state(id, PromptState::Running)).await
@@ -243,20 +233,20 @@ impl Bridge {
     /// The thread has a name: from now on it can be found by it.
     async fn thread(&mut self, id: PromptId, token: ResumeToken) -> Result<(), JournalError> {
         let Some(live) = self.live.get_mut(&id) else { return Ok(()) };
-        live.plan.resume = Some(token.clone());
+        live.prompt.plan.resume = Some(token.clone());
         live.prompt.thread = Some(token.thread_key().to_string());
-        live.prompt.plan = live.plan.to_value();
-        let (prompt, context) = (live.prompt.clone(), live.plan.context.clone());
+        let prompt = live.prompt.clone();
         let keeps_session = self.shared.settings.sessions == Sessions::Chat;
         let store = move |rows: &mut Rows<'_>| {
             rows.update_prompt(&prompt)?;
-            if let Some(context) = &context {
+            let context = prompt.plan.context.as_ref();
+            if let Some(context) = context {
                 keep_thread_context(rows, &token, context)?;
             }
-            let scope = plan::session_scope(&prompt);
+            let scope = prompt.session_scope();
             // What was asked before `/new` does not come back.
             if keeps_session && prompt.id > rows.sessions_since(scope)? {
-                keep_session(rows, scope, &token, context.as_ref())?;
+                keep_session(rows, scope, &token, context)?;
             }
             Ok(())
         };
@@ -266,29 +256,30 @@ impl Bridge {
     /// Shows how it goes, unless the message says exactly that.
     fn view(&mut self, id: PromptId, view: &View) {
         let Some(live) = self.live.get_mut(&id) else { return };
-        let Some(slip) = live.plan.slip() else { return };
-        let content = show::progress_of(id, view, live.plan.context.as_ref());
+        let Some(outgoing) = live.prompt.plan.outgoing else { return };
+        let content = show::progress_of(id, view, live.prompt.plan.context.as_ref());
         if content != live.shown {
             live.shown = content.clone();
-            self.shared.journal.show(slip, content);
+            self.shared.journal.show(outgoing, content);
         }
     }
 
     async fn asked(&mut self, id: PromptId, ask: Ask) -> Result<(), JournalError> {
         let Some(live) = self.live.get(&id) else { return Ok(()) };
-        let engine = live.plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
-        let folder = live.plan.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+        let plan = &live.prompt.plan;
+        let engine = plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
+        let folder = plan.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
         let bytes = serde_json::to_string(&ask).map_or(0, |text| text.len());
         if let Some(note) = too_large(bytes) {
             let (desk, answer) = (self.desk.clone(), Answer::Deny { note: note.clone(), stop: false });
             tokio::spawn(async move { desk.answer(id, ask.id, answer).await });
-            return self.shared.say(spot_of(&live.prompt), format!("a question of {engine} was denied: {note}")).await;
+            return self.shared.say(Spot::of(&live.prompt), format!("a question of {engine} was denied: {note}")).await;
         }
         let machine = Some(rustix::system::uname().nodename().to_string_lossy().into_owned());
-        let (spot, question) = (spot_of(&live.prompt), Question { ask, engine, folder, machine });
+        let (spot, question) = (Spot::of(&live.prompt), Question { ask, engine, folder, machine });
         let body = serde_json::to_value(&question).unwrap_or_default();
         let store = move |rows: &mut Rows<'_>| {
-            let card = NewCard { prompt: Some(id), slip: None, ask: question.ask.id.clone(), body };
+            let card = NewCard { prompt: Some(id), ask: question.ask.id.clone(), body };
             cards::post(rows, spot, &card, question.pages(), |id| question.keyboard(id))
         };
         self.shared.journal.transact(store).await
@@ -307,17 +298,17 @@ impl Bridge {
     async fn finished(&mut self, id: PromptId, view: View) -> Result<(), JournalError> {
         let Some(live) = self.live.get(&id).cloned() else { return Ok(()) };
         let label = view.progress.label();
-        let pages = show::last_of(&view, live.plan.context.as_ref(), self.shared.settings.overflow);
+        let pages = show::last_of(&view, live.prompt.plan.context.as_ref(), self.shared.settings.overflow);
         let used = view.progress.completed().map(|completed| completed.usage.clone()).unwrap_or_default();
-        let Live { mut prompt, mut plan, .. } = live;
+        let mut prompt = live.prompt;
         let store = move |rows: &mut Rows<'_>| {
             if !rows.finish_prompt(id)? {
                 return Ok(());
             }
-            plan.pieces.clear();
-            (prompt.state, prompt.text, prompt.plan) = (PromptState::Done, String::new(), plan.to_value());
+            prompt.plan.pieces.clear();
+            (prompt.state, prompt.text) = (PromptState::Done, String::new());
             rows.update_prompt(&prompt)?;
-            count_usage(rows, &plan, &used)?;
+            count_usage(rows, &prompt.plan, &used)?;
             for card in rows.open_cards()?.into_iter().filter(|card| card.prompt == Some(id)) {
                 close_card(rows, &card, "no longer open: the run has ended")?;
             }
@@ -325,48 +316,45 @@ impl Bridge {
                 // Whoever stopped it is looking at it; everybody else gets a message that makes a sound.
                 Label::Cancelled | Label::Stopped => {
                     let page = pages.into_iter().next().unwrap_or_default();
-                    last_word(rows, &prompt, &plan, Content::with_keyboard(page, Keyboard::none()))
+                    last_word(rows, &prompt, Content::with_keyboard(page, Keyboard::none()))
                 }
-                _ => post_answer(rows, &prompt, &plan, pages),
+                _ => post_answer(rows, &prompt, pages),
             }
         };
         self.shared.journal.transact(store).await?;
-        self.live.remove(&id);
+        self.ended(id);
         Ok(())
     }
 
     async fn dropped(&mut self, id: PromptId) -> Result<(), JournalError> {
         let Some(live) = self.live.get(&id).cloned() else { return Ok(()) };
-        let engine = live.plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
-        let page = show::dropped(&engine, live.plan.context.as_ref());
+        let plan = &live.prompt.plan;
+        let engine = plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
+        let page = show::dropped(&engine, plan.context.as_ref());
         let store = move |rows: &mut Rows<'_>| {
             if !rows.finish_prompt(id)? {
                 return Ok(());
             }
-            last_word(rows, &live.prompt, &live.plan, Content::with_keyboard(page, Keyboard::none()))
+            last_word(rows, &live.prompt, Content::with_keyboard(page, Keyboard::none()))
         };
         self.shared.journal.transact(store).await?;
-        self.live.remove(&id);
+        self.ended(id);
         Ok(())
     }
 }
 
-fn spot_of(prompt: &Prompt) -> Spot {
-    Spot { chat: prompt.chat, topic: prompt.topic, reply_to: Some(prompt.message) }
+/// The message that shows how a prompt goes, without a sound.
+fn sign_of(prompt: &Prompt, shown: Content) -> Draft {
+    Draft { silent: true, prompt: Some(prompt.id), ..Spot::of(prompt).draft(OutgoingKind::Sign, shown) }
 }
 
 /// The answer in its pages; the message that showed progress goes when the first is there.
-fn post_answer(
-    rows: &mut Rows<'_>,
-    prompt: &Prompt,
-    plan: &Plan,
-    pages: Vec<crate::text::Rendered>,
-) -> Result<(), JournalError> {
+fn post_answer(rows: &mut Rows<'_>, prompt: &Prompt, pages: Vec<crate::text::Rendered>) -> Result<(), JournalError> {
     for (number, page) in pages.into_iter().enumerate() {
-        let mut draft = spot_of(prompt).draft(Kind::Answer, Content::new(page));
+        let mut draft = Spot::of(prompt).draft(OutgoingKind::Answer, Content::new(page));
         draft.prompt = Some(prompt.id);
         if number == 0 {
-            draft.replaces = plan.slip();
+            draft.replaces = prompt.plan.outgoing;
         } else {
             draft.silent = true;
         }

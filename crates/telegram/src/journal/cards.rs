@@ -3,44 +3,23 @@
 use rusqlite::{Params, Row, params};
 use serde_json::Value;
 
-use super::{JournalError, PromptId, Rows, SlipId};
+use super::{JournalError, Rows};
 use crate::api::{ChatId, MessageId, UserId};
+use crate::ids::{CardId, OutgoingId, PromptId};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CardId(pub i64);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CardState {
-    Open,
-    /// Somebody has decided.
-    Decided,
-    /// The engine does not wait for it any more.
-    Withdrawn,
-}
-
-impl CardState {
-    fn number(self) -> i64 {
-        match self {
-            Self::Open => 0,
-            Self::Decided => 9,
-            Self::Withdrawn => 10,
-        }
-    }
-
-    fn of(number: i64) -> Self {
-        match number {
-            0 => Self::Open,
-            9 => Self::Decided,
-            _ => Self::Withdrawn,
-        }
+stored! {
+    CardState {
+        Open = 0,
+        /// Somebody has decided.
+        Decided = 9,
+        /// The engine does not wait for it any more.
+        Withdrawn = 10,
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewCard {
     pub prompt: Option<PromptId>,
-    /// The message with the buttons.
-    pub slip: Option<SlipId>,
     /// The engine's own id of the question.
     pub ask: String,
     /// What the bridge needs to show it again; its own JSON.
@@ -51,7 +30,8 @@ pub struct NewCard {
 pub struct Card {
     pub id: CardId,
     pub prompt: Option<PromptId>,
-    pub slip: Option<SlipId>,
+    /// The message with the buttons.
+    pub outgoing: Option<OutgoingId>,
     pub ask: String,
     pub state: CardState,
     pub decision: Option<String>,
@@ -63,20 +43,16 @@ const COLUMNS: &str = "id, prompt, slip, ask, state, decision, decided_by, body"
 
 impl Rows<'_> {
     pub fn add_card(&mut self, card: &NewCard) -> Result<CardId, JournalError> {
-        let sql = "INSERT INTO cards (prompt, slip, ask, state, body) VALUES (?, ?, ?, ?, ?)";
-        self.connection.prepare_cached(sql)?.execute(params![
-            card.prompt.map(|prompt| prompt.0),
-            card.slip.map(|slip| slip.0),
-            card.ask,
-            CardState::Open.number(),
-            card.body.to_string(),
-        ])?;
+        let sql = "INSERT INTO cards (prompt, ask, state, body) VALUES (?, ?, ?, ?)";
+        let prompt = card.prompt.map(|prompt| prompt.0);
+        let values = params![prompt, card.ask, CardState::Open, card.body.to_string()];
+        self.connection.prepare_cached(sql)?.execute(values)?;
         Ok(CardId(self.connection.last_insert_rowid()))
     }
 
     /// Ties a card to its messages, the last of which has the buttons. They are posted in one transaction, so that nothing
     /// else is between them.
-    pub fn place_card(&mut self, id: CardId, first: SlipId, last: SlipId) -> Result<(), JournalError> {
+    pub fn place_card(&mut self, id: CardId, first: OutgoingId, last: OutgoingId) -> Result<(), JournalError> {
         let sql = "UPDATE cards SET first_slip = ?, slip = ? WHERE id = ?";
         self.connection.prepare_cached(sql)?.execute([first.0, last.0, id.0])?;
         Ok(())
@@ -86,14 +62,14 @@ impl Rows<'_> {
     pub fn decide_card(&mut self, id: CardId, decision: &str, by: UserId) -> Result<bool, JournalError> {
         let sql = "UPDATE cards SET state = ?, decision = ?, decided_by = ?, changed_at = unixepoch()
                    WHERE id = ? AND state = ?";
-        let values = params![CardState::Decided.number(), decision, by.0, id.0, CardState::Open.number()];
+        let values = params![CardState::Decided, decision, by.0, id.0, CardState::Open];
         Ok(self.connection.prepare_cached(sql)?.execute(values)? == 1)
     }
 
     /// Closes an open card that the engine does not wait for any more; `false` when it was not open.
     pub fn withdraw_card(&mut self, id: CardId) -> Result<bool, JournalError> {
         let sql = "UPDATE cards SET state = ?, changed_at = unixepoch() WHERE id = ? AND state = ?";
-        let values = [CardState::Withdrawn.number(), id.0, CardState::Open.number()];
+        let values = params![CardState::Withdrawn, id.0, CardState::Open];
         Ok(self.connection.prepare_cached(sql)?.execute(values)? == 1)
     }
 
@@ -104,18 +80,18 @@ impl Rows<'_> {
     /// The card of that number, if it was put up in this chat.
     pub fn card_in(&self, chat: ChatId, id: CardId) -> Result<Option<Card>, JournalError> {
         let Some(card) = self.card(id)? else { return Ok(None) };
-        let slip = card.slip.map(|slip| self.slip(slip)).transpose()?.flatten();
-        Ok(slip.filter(|slip| slip.chat == chat).map(|_| card))
+        let outgoing = card.outgoing.map(|outgoing| self.outgoing(outgoing)).transpose()?.flatten();
+        Ok(outgoing.filter(|outgoing| outgoing.chat == chat).map(|_| card))
     }
 
     /// The card that a message shows, or a page of it.
-    pub fn card_of(&self, slip: SlipId) -> Result<Option<Card>, JournalError> {
-        Ok(self.cards("slip = ?1 OR ?1 BETWEEN first_slip AND slip", [slip.0])?.pop())
+    pub fn card_of(&self, outgoing: OutgoingId) -> Result<Option<Card>, JournalError> {
+        Ok(self.cards("slip = ?1 OR ?1 BETWEEN first_slip AND slip", [outgoing.0])?.pop())
     }
 
     /// The card that a message in a chat shows.
     pub fn card_at(&self, chat: ChatId, message: MessageId) -> Result<Option<Card>, JournalError> {
-        self.slip_at(chat, message)?.map(|slip| self.card_of(slip.id)).transpose().map(Option::flatten)
+        self.outgoing_at(chat, message)?.map(|outgoing| self.card_of(outgoing.id)).transpose().map(Option::flatten)
     }
 
     /// The open questions of the bridge's own runs.
@@ -148,9 +124,9 @@ fn card_of(row: &Row<'_>) -> Result<Card, JournalError> {
     Ok(Card {
         id: CardId(row.get(0)?),
         prompt: row.get::<_, Option<i64>>(1)?.map(PromptId),
-        slip: row.get::<_, Option<i64>>(2)?.map(SlipId),
+        outgoing: row.get::<_, Option<i64>>(2)?.map(OutgoingId),
         ask: row.get(3)?,
-        state: CardState::of(row.get(4)?),
+        state: row.get(4)?,
         decision: row.get(5)?,
         decided_by: row.get::<_, Option<i64>>(6)?.map(UserId),
         body: serde_json::from_str(&row.get::<_, String>(7)?)?,

@@ -1,51 +1,53 @@
 //! What the bridge keeps on disk: updates taken, prompts, what is to be sent, preferences.
 //!
-//! One SQLite file, one thread that owns it. Work comes as closures over [`Rows`]; each is all or nothing, those that wait
-//! at the same time share one commit (`synchronous=FULL`), and the caller hears of it after the commit. So whatever belongs
-//! together, such as "this update was seen, this prompt is stored and this message is to be sent", is one closure.
+//! One SQLite file with a thread of its own ([`Worker`]). Work comes as closures over [`Rows`], each all or nothing. So
+//! whatever belongs together, such as "this update was seen, this prompt is stored and this message is to be sent", is one
+//! closure.
 //!
 //! What was posted, revised or removed in a closure reaches the [outbox](crate::outbox) after the commit and before the
 //! caller goes on; nobody has to pass it on.
 
+#[macro_use]
+mod stored;
+
 mod cards;
+mod outgoing;
+mod preferences;
 mod prompts;
 mod schema;
-mod settings;
-mod slips;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
-use std::sync::mpsc as blocking;
+use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode, Params, Row};
-use tokio::sync::{mpsc, oneshot};
+use folkmoot_database::{DatabaseError, Worker};
+use rusqlite::{Connection, Params, Row};
+use tokio::sync::mpsc;
 
 use crate::api::UpdateId;
+use crate::ids::OutgoingId;
 
-pub use cards::{Card, CardId, CardState, NewCard};
-pub use prompts::{NewPrompt, Prompt, PromptId, PromptState};
-pub use settings::{Preference, Scope};
-pub use slips::{Content, Draft, Kind, Slip, SlipId, SlipState};
+pub use cards::{Card, CardState, NewCard};
+pub use outgoing::{Content, Draft, Outgoing, OutgoingKind, OutgoingState};
+pub use preferences::{Preference, Scope};
+pub use prompts::{NewPrompt, Prompt, PromptState, Unreadable};
 
 /// The file's name in the data folder.
 pub const FILE: &str = "telegram.db";
 /// How many update ids are remembered; what comes again later than that is not a duplicate but a miracle.
 const SEEN_UPDATES: i64 = 4096;
-/// How many closures share one commit.
-const BATCH: usize = 64;
 
-/// What happened to slips, in the order of the commits.
+/// What happened to outgoing messages, in the order of the commits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
     /// A message is to be sent.
-    Post(Slip),
+    Post(Outgoing),
     /// A message has new words, which are stored and must arrive.
-    Revise(Slip),
-    /// A message may show something else meanwhile; this is not stored and not owed.
-    Show { slip: SlipId, content: Content },
+    Revise(Outgoing),
+    /// A message may show something else meanwhile; this is not stored and not pending.
+    Show { outgoing: OutgoingId, content: Content },
     /// A message is to go away.
-    Remove(Slip),
+    Remove(Outgoing),
 }
 
 /// What the outbox works off.
@@ -54,56 +56,36 @@ pub type Orders = mpsc::UnboundedReceiver<Order>;
 /// A handle on the file; cheap to clone. The file is closed when the last one is gone.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    work: blocking::Sender<Work>,
+    worker: Worker,
     orders: mpsc::UnboundedSender<Order>,
 }
 
-/// Runs in a transaction and leaves behind whoever is to be told how that ended.
-type Work = Box<dyn FnOnce(&mut Rows<'_>) -> Told + Send>;
-type Told = Box<dyn FnOnce(Result<(), JournalError>) + Send>;
-
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    #[error("the disk is full")]
-    Full,
-    #[error("`{path}` was written by a newer version (its format is {found}, this one knows {known})")]
-    Newer { path: String, found: u32, known: u32 },
-    #[error("cannot use `{path}`: {cause}")]
-    File { path: String, cause: String },
-    #[error("the journal failed: {0}")]
-    Other(String),
-    #[error("the journal is closed")]
-    Closed,
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error("a row cannot be read: {0}")]
+    Unreadable(String),
 }
 
 impl From<rusqlite::Error> for JournalError {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
-            _ => Self::Other(error.to_string()),
-        }
+        Self::Database(error.into())
     }
 }
 
 impl From<serde_json::Error> for JournalError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Other(format!("a row cannot be read: {error}"))
+        Self::Unreadable(error.to_string())
     }
 }
 
 impl Journal {
-    /// Opens the file in `folder`, which must exist, and makes it if need be.
+    /// Opens the file in `folder`, and makes it if need be.
     pub fn open(folder: &Path) -> Result<(Self, Orders), JournalError> {
-        let path = folder.join(FILE);
-        let connection = schema::open(&path)?;
-        let (work, jobs) = blocking::channel();
+        let worker = Worker::open(&schema::SCHEMA, &folder.join(FILE))?;
         let (orders, receiver) = mpsc::unbounded_channel();
-        let keeper = Keeper { connection, path, orders: orders.clone() };
-        std::thread::Builder::new()
-            .name("telegram-journal".into())
-            .spawn(move || keeper.run(&jobs))
-            .map_err(|error| JournalError::Other(error.to_string()))?;
-        Ok((Self { work, orders }, receiver))
+        Ok((Self { worker, orders }, receiver))
     }
 
     /// Runs `work` in a transaction; what it returns comes after the commit. An error undoes all it did.
@@ -112,21 +94,24 @@ impl Journal {
         T: Send + 'static,
         W: FnOnce(&mut Rows<'_>) -> Result<T, JournalError> + Send + 'static,
     {
-        let (sender, receiver) = oneshot::channel();
-        let job: Work = Box::new(move |rows| {
-            let outcome = rows.attempt(work);
-            Box::new(move |commit| {
-                let _ = sender.send(commit.and(outcome));
-            })
-        });
-        self.work.send(job).map_err(|_| JournalError::Closed)?;
-        receiver.await.unwrap_or(Err(JournalError::Closed))
+        let work = move |connection: &Connection| {
+            let mut rows = Rows { connection, orders: Vec::new() };
+            let value = work(&mut rows)?;
+            Ok((value, rows.orders))
+        };
+        let outbox = self.orders.clone();
+        // Before the caller goes on, so that what it says next comes after it.
+        let committed = move |(value, orders): (T, Vec<Order>)| {
+            orders.into_iter().for_each(|order| drop(outbox.send(order)));
+            value
+        };
+        self.worker.transact_then(work, committed).await
     }
 
-    /// Shows something else in a [`Kind::Sign`], until something newer comes. It is not stored and not owed: what is
+    /// Shows something else in a [`OutgoingKind::Sign`], until something newer comes. It is not stored and not pending: what is
     /// overtaken before its time has come is never sent, and a restart forgets it.
-    pub fn show(&self, slip: SlipId, content: Content) {
-        let _ = self.orders.send(Order::Show { slip, content });
+    pub fn show(&self, outgoing: OutgoingId, content: Content) {
+        let _ = self.orders.send(Order::Show { outgoing, content });
     }
 }
 
@@ -174,7 +159,7 @@ impl Rows<'_> {
     /// Forgets what was settled before `before` (seconds since 1970): finished prompts, messages, decided cards.
     pub fn forget_before(&mut self, before: i64) -> Result<(), JournalError> {
         self.forget_cards(before)?;
-        self.forget_slips(before)?;
+        self.forget_outgoing(before)?;
         self.forget_prompts(before)
     }
 
@@ -191,50 +176,5 @@ impl Rows<'_> {
             found.push(of(row)?);
         }
         Ok(found)
-    }
-
-    /// One closure: all of it, or nothing.
-    fn attempt<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, JournalError>) -> Result<T, JournalError> {
-        let orders = self.orders.len();
-        self.connection.execute_batch("SAVEPOINT work")?;
-        let outcome = work(self);
-        if outcome.is_err() {
-            self.orders.truncate(orders);
-            self.connection.execute_batch("ROLLBACK TO work")?;
-        }
-        self.connection.execute_batch("RELEASE work")?;
-        outcome
-    }
-}
-
-/// The thread's own: the connection, and whom to tell.
-struct Keeper {
-    connection: Connection,
-    path: PathBuf,
-    orders: mpsc::UnboundedSender<Order>,
-}
-
-impl Keeper {
-    fn run(self, jobs: &blocking::Receiver<Work>) {
-        while let Ok(first) = jobs.recv() {
-            let waiting = std::iter::from_fn(|| jobs.try_recv().ok()).take(BATCH - 1);
-            self.commit(std::iter::once(first).chain(waiting));
-        }
-    }
-
-    fn commit(&self, batch: impl Iterator<Item = Work>) {
-        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
-        let mut rows = Rows { connection: &self.connection, orders: Vec::new() };
-        let told: Vec<Told> = batch.map(|work| work(&mut rows)).collect();
-        let committed = begun.and_then(|()| self.connection.execute_batch("COMMIT"));
-        if let Err(error) = &committed {
-            let _ = self.connection.execute_batch("ROLLBACK");
-            tracing::error!(file = %self.path.display(), %error, "the journal could not be written");
-        } else {
-            // Before the callers go on, so that what they say next comes after it.
-            rows.orders.drain(..).for_each(|order| drop(self.orders.send(order)));
-        }
-        let outcome = committed.map_err(JournalError::from);
-        told.into_iter().for_each(|told| told(outcome.clone()));
     }
 }

@@ -1,21 +1,15 @@
 //! The shape of the file and how it came about: one migration per version, none ever changed after it was released.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-use std::time::Duration;
+use folkmoot_database::Schema;
 
-use rusqlite::Connection;
+pub const SCHEMA: Schema = Schema {
+    mark: *b"Tel",
+    migrations: &[FIRST, CARD_PAGES, ONE_FLOOR],
+    pragmas: &[("cache_size", -500)],
+    statements: 48,
+};
 
-use super::JournalError;
-
-const VERSION: u32 = MIGRATIONS.len() as u32;
-/// Marks the file as one of the bridge (`FTel`).
-const APPLICATION: i32 = 0x4654_656c;
-
-const MIGRATIONS: &[&str] = &[FIRST, CARD_PAGES, ONE_FLOOR];
-
-/// Times are seconds since 1970; states and kinds are the numbers of the code.
+/// Times are seconds since 1970; states and kinds are the numbers of the code. Outgoing messages are called slips here.
 const FIRST: &str = "
 CREATE TABLE updates (n INTEGER PRIMARY KEY AUTOINCREMENT, id INTEGER NOT NULL UNIQUE) STRICT;
 
@@ -95,60 +89,22 @@ UPDATE slips SET floor = floor_here WHERE chat < -1000000000000;
 ALTER TABLE slips DROP COLUMN floor_here;
 ";
 
-pub fn open(path: &Path) -> Result<Connection, JournalError> {
-    let named = |cause: &dyn std::fmt::Display| JournalError::File {
-        path: path.display().to_string(),
-        cause: cause.to_string(),
-    };
-    // Made by us rather than by SQLite, because nobody else may read what people ask for.
-    let mut options = OpenOptions::new();
-    options.create(true).append(true).mode(0o600).open(path).map_err(|error| named(&error))?;
-    let mut connection = Connection::open(path).map_err(|error| named(&error))?;
-    let found: u32 =
-        connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(|error| named(&error))?;
-    if found > VERSION {
-        return Err(JournalError::Newer { path: path.display().to_string(), found, known: VERSION });
-    }
-    // Only now, because it touches the file.
-    set_up(&mut connection).map_err(|error| named(&error))?;
-    migrate(&mut connection, found).map_err(|error| named(&error))?;
-    Ok(connection)
-}
-
-fn set_up(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "cache_size", -500)?;
-    connection.set_prepared_statement_cache_capacity(48);
-    Ok(())
-}
-
-fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
-    for (version, migration) in (1_u32..).zip(MIGRATIONS).skip(from as usize) {
-        let transaction = connection.transaction()?;
-        transaction.execute_batch(migration)?;
-        transaction.pragma_update(None, "application_id", APPLICATION)?;
-        transaction.pragma_update(None, "user_version", version)?;
-        transaction.commit()?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_doubt_of_an_older_version_keeps_the_floor_that_matters() {
-        let mut connection = Connection::open_in_memory().expect("a database");
-        MIGRATIONS[..2].iter().for_each(|migration| connection.execute_batch(migration).expect("the older shape"));
-        let slip = "INSERT INTO slips (chat, kind, silent, state, floor_here, floor_all, content)
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("telegram.db");
+        let connection = Schema { migrations: &SCHEMA.migrations[..2], ..SCHEMA }.open(&path).expect("the older shape");
+        let outgoing = "INSERT INTO slips (chat, kind, silent, state, floor_here, floor_all, content)
                     VALUES (?, 0, 0, 0, 5, 90, '{\"text\":\"\"}')";
         for chat in [7, -42, -1_000_000_000_042_i64] {
-            connection.execute(slip, [chat]).expect("a slip");
+            connection.execute(outgoing, [chat]).expect("an outgoing message");
         }
-        migrate(&mut connection, 2).expect("the newer shape");
+        drop(connection);
+        let connection = SCHEMA.open(&path).expect("the newer shape");
         let floors = |chat: i64| -> i64 {
             connection.query_row("SELECT floor FROM slips WHERE chat = ?", [chat], |row| row.get(0)).expect("a floor")
         };

@@ -5,6 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::api::{ChatId, MessageId, TopicId, UserId};
+use crate::plan::Plan;
 use crate::text;
 
 const CHAT: ChatId = ChatId(7);
@@ -28,17 +29,17 @@ fn prompt(text: &str) -> NewPrompt {
         state: PromptState::Gathering,
         thread: None,
         text: text.into(),
-        plan: json!({ "engine": "codex" }),
+        plan: Plan { engine: Some("codex".into()), ..Plan::default() },
     }
 }
 
 fn draft(text: &str) -> Draft {
-    Draft::new(CHAT, Kind::Answer, says(text))
+    Draft::new(CHAT, OutgoingKind::Answer, says(text))
 }
 
-async fn state(journal: &Journal, slip: SlipId) -> (SlipState, Option<MessageId>) {
-    let slip = journal.transact(move |rows| rows.slip(slip)).await.unwrap().unwrap();
-    (slip.state, slip.message)
+async fn state(journal: &Journal, outgoing: OutgoingId) -> (OutgoingState, Option<MessageId>) {
+    let outgoing = journal.transact(move |rows| rows.outgoing(outgoing)).await.unwrap().unwrap();
+    (outgoing.state, outgoing.message)
 }
 
 #[tokio::test]
@@ -72,10 +73,10 @@ async fn what_fails_half_way_did_not_happen() {
             rows.take_update(UpdateId(1))?;
             rows.add_prompt(&prompt("x"))?;
             rows.post(&draft("x"))?;
-            Err::<(), _>(JournalError::Other("no".into()))
+            Err::<(), _>(JournalError::Unreadable("no".into()))
         })
         .await;
-    assert_eq!(failed, Err(JournalError::Other("no".into())));
+    assert_eq!(failed, Err(JournalError::Unreadable("no".into())));
     assert_eq!(journal.transact(|rows| rows.take_update(UpdateId(1))).await, Ok(true));
     assert_eq!(journal.transact(|rows| rows.open_prompts()).await, Ok(Vec::new()));
     assert!(orders.try_recv().is_err(), "the outbox hears nothing of it");
@@ -84,10 +85,10 @@ async fn what_fails_half_way_did_not_happen() {
 #[tokio::test]
 async fn the_outbox_has_heard_of_a_message_before_its_author_goes_on() {
     let (_folder, journal, mut orders) = open();
-    let slip = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
-    journal.show(slip, says("b"));
-    assert!(matches!(orders.try_recv(), Ok(Order::Post(posted)) if posted.id == slip));
-    assert_eq!(orders.try_recv(), Ok(Order::Show { slip, content: says("b") }));
+    let outgoing = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
+    journal.show(outgoing, says("b"));
+    assert!(matches!(orders.try_recv(), Ok(Order::Post(posted)) if posted.id == outgoing));
+    assert_eq!(orders.try_recv(), Ok(Order::Show { outgoing, content: says("b") }));
 }
 
 #[tokio::test]
@@ -106,7 +107,7 @@ async fn prompts_stay_until_they_are_done_and_are_done_once() {
     let (journal, _orders) = Journal::open(folder.path()).unwrap();
     let left = journal.transact(|rows| rows.open_prompts()).await.unwrap();
     assert_eq!((left.len(), left[0].state, left[0].text.as_str()), (1, PromptState::Running, "fix it, please"));
-    assert_eq!(left[0].plan, json!({ "engine": "codex" }));
+    assert_eq!(left[0].plan.engine, Some("codex".into()));
     assert_eq!(journal.transact(move |rows| rows.finish_prompt(id)).await, Ok(true));
     assert_eq!(journal.transact(move |rows| rows.finish_prompt(id)).await, Ok(false));
     assert_eq!(journal.transact(|rows| rows.open_prompts()).await, Ok(Vec::new()));
@@ -117,57 +118,57 @@ async fn prompts_stay_until_they_are_done_and_are_done_once() {
 #[tokio::test]
 async fn a_message_goes_through_its_states() {
     let (_folder, journal, _orders) = open();
-    let slip = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
-    assert_eq!(state(&journal, slip).await, (SlipState::Waiting, None));
-    journal.transact(move |rows| rows.slip_arrived(slip, MessageId(50), 0)).await.unwrap();
-    assert_eq!(state(&journal, slip).await, (SlipState::Settled, Some(MessageId(50))));
-    let stored = journal.transact(move |rows| rows.slip_at(CHAT, MessageId(50))).await.unwrap().unwrap();
-    assert_eq!((stored.id, stored.content.rendered.text.as_str()), (slip, ""), "what was said is not kept");
-    journal.transact(move |rows| rows.revise(slip, &says("b"))).await.unwrap();
-    assert_eq!(state(&journal, slip).await.0, SlipState::Changed);
-    journal.transact(move |rows| rows.revise(slip, &says("c"))).await.unwrap();
-    journal.transact(move |rows| rows.slip_edited(slip, 1)).await.unwrap();
-    assert_eq!(state(&journal, slip).await.0, SlipState::Changed, "newer words are still owed");
-    journal.transact(move |rows| rows.slip_edited(slip, 2)).await.unwrap();
-    assert_eq!(state(&journal, slip).await.0, SlipState::Settled);
-    journal.transact(move |rows| rows.remove(slip)).await.unwrap();
-    assert_eq!(state(&journal, slip).await.0, SlipState::Leaving);
-    journal.transact(move |rows| rows.slip_gone(slip)).await.unwrap();
-    journal.transact(move |rows| rows.revise(slip, &says("d"))).await.unwrap();
-    assert_eq!(state(&journal, slip).await.0, SlipState::Gone, "nothing happens to what is gone");
+    let outgoing = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await, (OutgoingState::Waiting, None));
+    journal.transact(move |rows| rows.mark_arrived(outgoing, MessageId(50), 0)).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await, (OutgoingState::Settled, Some(MessageId(50))));
+    let stored = journal.transact(move |rows| rows.outgoing_at(CHAT, MessageId(50))).await.unwrap().unwrap();
+    assert_eq!((stored.id, stored.content.rendered.text.as_str()), (outgoing, ""), "what was said is not kept");
+    journal.transact(move |rows| rows.revise(outgoing, &says("b"))).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await.0, OutgoingState::Changed);
+    journal.transact(move |rows| rows.revise(outgoing, &says("c"))).await.unwrap();
+    journal.transact(move |rows| rows.mark_edited(outgoing, 1)).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await.0, OutgoingState::Changed, "newer words are still pending");
+    journal.transact(move |rows| rows.mark_edited(outgoing, 2)).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await.0, OutgoingState::Settled);
+    journal.transact(move |rows| rows.remove(outgoing)).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await.0, OutgoingState::Leaving);
+    journal.transact(move |rows| rows.mark_gone(outgoing)).await.unwrap();
+    journal.transact(move |rows| rows.revise(outgoing, &says("d"))).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await.0, OutgoingState::Gone, "nothing happens to what is gone");
 }
 
 #[tokio::test]
 async fn words_that_changed_on_the_way_are_owed_after_the_arrival() {
     let (_folder, journal, _orders) = open();
-    let slip = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
-    journal.transact(move |rows| rows.revise(slip, &says("b"))).await.unwrap();
-    journal.transact(move |rows| rows.slip_arrived(slip, MessageId(50), 0)).await.unwrap();
-    assert_eq!(state(&journal, slip).await.0, SlipState::Changed);
+    let outgoing = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
+    journal.transact(move |rows| rows.revise(outgoing, &says("b"))).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(outgoing, MessageId(50), 0)).await.unwrap();
+    assert_eq!(state(&journal, outgoing).await.0, OutgoingState::Changed);
 }
 
 #[tokio::test]
 async fn a_final_message_that_arrived_takes_the_progress_message_away_in_the_same_commit() {
     let (_folder, journal, mut orders) = open();
     let progress = journal.transact(|rows| rows.post(&draft("working"))).await.unwrap();
-    journal.transact(move |rows| rows.slip_arrived(progress, MessageId(50), 0)).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(progress, MessageId(50), 0)).await.unwrap();
     let last = Draft { replaces: Some(progress), ..draft("done") };
     let last = journal.transact(move |rows| rows.post(&last)).await.unwrap();
-    assert_eq!(state(&journal, progress).await.0, SlipState::Settled);
-    journal.transact(move |rows| rows.slip_arrived(last, MessageId(51), 0)).await.unwrap();
-    assert_eq!(state(&journal, progress).await.0, SlipState::Leaving);
+    assert_eq!(state(&journal, progress).await.0, OutgoingState::Settled);
+    journal.transact(move |rows| rows.mark_arrived(last, MessageId(51), 0)).await.unwrap();
+    assert_eq!(state(&journal, progress).await.0, OutgoingState::Leaving);
     let told: Vec<Order> = std::iter::from_fn(|| orders.try_recv().ok()).collect();
-    assert!(matches!(told.last(), Some(Order::Remove(slip)) if slip.id == progress));
+    assert!(matches!(told.last(), Some(Order::Remove(outgoing)) if outgoing.id == progress));
 }
 
 #[tokio::test]
 async fn messages_of_a_prompt_are_found_again() {
     let (_folder, journal, _orders) = open();
     let id = journal.transact(|rows| rows.add_prompt(&prompt("x"))).await.unwrap();
-    let slip = Draft { prompt: Some(id), ..draft("working") };
-    let slip = journal.transact(move |rows| rows.post(&slip)).await.unwrap();
-    let found = journal.transact(move |rows| rows.slips_of(id)).await.unwrap();
-    assert_eq!(found.iter().map(|slip| slip.id).collect::<Vec<_>>(), [slip]);
+    let outgoing = Draft { prompt: Some(id), ..draft("working") };
+    let outgoing = journal.transact(move |rows| rows.post(&outgoing)).await.unwrap();
+    let found = journal.transact(move |rows| rows.outgoing_of(id)).await.unwrap();
+    assert_eq!(found.iter().map(|outgoing| outgoing.id).collect::<Vec<_>>(), [outgoing]);
 }
 
 #[tokio::test]
@@ -206,14 +207,14 @@ async fn forgetting_sessions_leaves_the_preferences() {
 #[tokio::test]
 async fn a_decision_counts_once() {
     let (_folder, journal, _orders) = open();
-    let card = NewCard { prompt: None, slip: None, ask: "q1".into(), body: json!({ "title": "rm" }) };
+    let card = NewCard { prompt: None, ask: "q1".into(), body: json!({ "title": "rm" }) };
     let id = journal.transact(move |rows| rows.add_card(&card)).await.unwrap();
-    let slip = journal.transact(|rows| rows.post(&draft("may I?"))).await.unwrap();
-    journal.transact(move |rows| rows.place_card(id, slip, slip)).await.unwrap();
+    let outgoing = journal.transact(|rows| rows.post(&draft("may I?"))).await.unwrap();
+    journal.transact(move |rows| rows.place_card(id, outgoing, outgoing)).await.unwrap();
     assert_eq!(journal.transact(move |rows| rows.decide_card(id, "allow", UserId(9))).await, Ok(true));
     assert_eq!(journal.transact(move |rows| rows.decide_card(id, "deny", UserId(8))).await, Ok(false));
     assert_eq!(journal.transact(move |rows| rows.withdraw_card(id)).await, Ok(false));
-    let card = journal.transact(move |rows| rows.card_of(slip)).await.unwrap().unwrap();
+    let card = journal.transact(move |rows| rows.card_of(outgoing)).await.unwrap().unwrap();
     assert_eq!(
         (card.state, card.decision.as_deref(), card.decided_by),
         (CardState::Decided, Some("allow"), Some(UserId(9)))
@@ -224,7 +225,7 @@ async fn a_decision_counts_once() {
 #[tokio::test]
 async fn only_what_is_settled_is_forgotten() {
     let (_folder, journal, _orders) = open();
-    let (open, done, slip) = journal
+    let (open, done, outgoing) = journal
         .transact(|rows| {
             let (open, done) = (rows.add_prompt(&prompt("open"))?, rows.add_prompt(&prompt("done"))?);
             rows.finish_prompt(done)?;
@@ -235,7 +236,7 @@ async fn only_what_is_settled_is_forgotten() {
     journal.transact(|rows| rows.forget_before(i64::MAX)).await.unwrap();
     assert!(journal.transact(move |rows| rows.prompt(open)).await.unwrap().is_some());
     assert_eq!(journal.transact(move |rows| rows.prompt(done)).await, Ok(None));
-    assert!(journal.transact(move |rows| rows.slip(slip)).await.unwrap().is_some());
+    assert!(journal.transact(move |rows| rows.outgoing(outgoing)).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -248,7 +249,7 @@ async fn many_at_once_share_commits_and_all_are_stored() {
     for one in all.collect::<Vec<_>>() {
         one.await.unwrap().unwrap();
     }
-    assert_eq!(journal.transact(|rows| Ok(rows.due_slips()?.len())).await, Ok(200));
+    assert_eq!(journal.transact(|rows| Ok(rows.due_outgoing()?.len())).await, Ok(200));
     assert_eq!(std::iter::from_fn(|| orders.try_recv().ok()).count(), 200);
 }
 
@@ -267,7 +268,7 @@ fn a_file_of_a_newer_version_is_refused_and_left_alone() {
     let path = folder.path().join(FILE);
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     let refused = Journal::open(folder.path()).expect_err("refused");
-    assert!(matches!(refused, JournalError::Newer { found: 99, .. }), "{refused}");
+    assert!(matches!(refused, JournalError::Database(DatabaseError::Newer { found: 99, .. })), "{refused}");
 }
 
 #[test]

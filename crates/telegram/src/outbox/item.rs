@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::pace::{Moment, Weight};
 use super::scheduler::{Action, Call};
 use crate::api::{ChatId, Keyboard, MessageId};
-use crate::journal::{Content, Kind, Slip, SlipState};
+use crate::journal::{Content, Outgoing, OutgoingKind, OutgoingState};
 use crate::text::{self, GAP, Rendered};
 
 /// What is given up to get a message through that Telegram does not like.
@@ -68,13 +68,13 @@ fn shortened(text: &str) -> String {
 #[derive(Clone, Debug)]
 pub struct Item {
     /// As it is wanted.
-    slip: Slip,
+    outgoing: Outgoing,
     /// What stands there, as far as is known.
     said: Option<Content>,
     stage: Stage,
     /// Under how many numbers it was looked for in vain.
     looked: i64,
-    /// Progress that has to wait until what is owed was said.
+    /// Progress that has to wait until what is pending was said.
     next: Option<Content>,
     /// It is about to be replaced, or people took it away: no more progress.
     closed: bool,
@@ -89,9 +89,9 @@ pub struct Item {
 }
 
 impl Item {
-    pub fn new(slip: Slip, now: Moment) -> Self {
+    pub fn new(outgoing: Outgoing, now: Moment) -> Self {
         Self {
-            slip,
+            outgoing,
             said: None,
             stage: Stage::Full,
             looked: 0,
@@ -104,21 +104,23 @@ impl Item {
         }
     }
 
-    pub fn slip(&self) -> &Slip {
-        &self.slip
+    pub fn outgoing(&self) -> &Outgoing {
+        &self.outgoing
     }
 
     /// What has to be done next, as far as this message is concerned.
     pub fn due(&self) -> Option<Weight> {
-        match (self.slip.state, self.slip.message) {
-            (SlipState::Waiting | SlipState::Leaving, None) if self.sought().is_some() => Some(Weight::Find),
-            (SlipState::Waiting, None) if self.replaced => None,
-            (SlipState::Waiting, None) if self.slip.kind == Kind::Sign => Some(Weight::Sign),
-            (SlipState::Waiting, None) => Some(Weight::Send),
-            (SlipState::Leaving, Some(_)) if self.irremovable => Some(Weight::LastWords),
-            (SlipState::Leaving, Some(_)) => Some(Weight::Delete),
-            (SlipState::Changed, Some(_)) => Some(Weight::LastWords),
-            (SlipState::Settled, Some(_)) if self.said.as_ref() != Some(&self.slip.content) => Some(Weight::Edit),
+        match (self.outgoing.state, self.outgoing.message) {
+            (OutgoingState::Waiting | OutgoingState::Leaving, None) if self.sought().is_some() => Some(Weight::Find),
+            (OutgoingState::Waiting, None) if self.replaced => None,
+            (OutgoingState::Waiting, None) if self.outgoing.kind == OutgoingKind::Sign => Some(Weight::Sign),
+            (OutgoingState::Waiting, None) => Some(Weight::Send),
+            (OutgoingState::Leaving, Some(_)) if self.irremovable => Some(Weight::LastWords),
+            (OutgoingState::Leaving, Some(_)) => Some(Weight::Delete),
+            (OutgoingState::Changed, Some(_)) => Some(Weight::LastWords),
+            (OutgoingState::Settled, Some(_)) if self.said.as_ref() != Some(&self.outgoing.content) => {
+                Some(Weight::Edit)
+            }
             _ => None,
         }
     }
@@ -137,92 +139,93 @@ impl Item {
 
     /// Where it may be. (Where no number was known there is nowhere to look.)
     fn sought(&self) -> Option<MessageId> {
-        let floor = self.slip.doubt.filter(|floor| floor.0 > 0)?;
-        let most = if self.slip.chat.is_group() { LOOKS.1 } else { LOOKS.0 };
+        let floor = self.outgoing.doubt.filter(|floor| floor.0 > 0)?;
+        let most = if self.outgoing.chat.is_group() { LOOKS.1 } else { LOOKS.0 };
         (self.looked < most).then_some(MessageId(floor.0 + self.looked + 1))
     }
 
     pub fn call(&self, weight: Weight, floor: MessageId) -> Option<Call> {
         let action = match weight {
             Weight::Sign | Weight::Send => Action::Send {
-                topic: self.slip.topic,
-                reply_to: self.slip.reply_to.filter(|_| self.stage != Stage::Short),
-                silent: self.slip.silent,
+                topic: self.outgoing.topic,
+                reply_to: self.outgoing.reply_to.filter(|_| self.stage != Stage::Short),
+                silent: self.outgoing.silent,
                 floor,
             },
             Weight::Find => Action::Find(self.sought()?),
-            Weight::LastWords | Weight::Edit => Action::Edit(self.slip.message?),
-            Weight::Delete => Action::Delete(self.slip.message?),
+            Weight::LastWords | Weight::Edit => Action::Edit(self.outgoing.message?),
+            Weight::Delete => Action::Delete(self.outgoing.message?),
         };
         Some(Call {
-            slip: self.slip.id,
-            chat: self.slip.chat,
+            outgoing: self.outgoing.id,
+            chat: self.outgoing.chat,
             weight,
             action,
-            content: self.slip.content.clone(),
-            revision: self.slip.revision,
+            content: self.outgoing.content.clone(),
+            revision: self.outgoing.revision,
             stage: self.stage,
         })
     }
 
-    /// Something is owed: it has to be sent, changed for good or removed.
-    pub fn is_owed(&self) -> bool {
-        match self.slip.state {
-            SlipState::Waiting => !self.replaced,
-            SlipState::Changed | SlipState::Leaving => true,
-            SlipState::Settled | SlipState::Gone | SlipState::Failed => false,
+    /// Something is pending: it has to be sent, changed for good or removed.
+    pub fn is_pending(&self) -> bool {
+        match self.outgoing.state {
+            OutgoingState::Waiting => !self.replaced,
+            OutgoingState::Changed | OutgoingState::Leaving => true,
+            OutgoingState::Settled | OutgoingState::Gone | OutgoingState::Failed => false,
         }
     }
 
     /// It was to be removed before it was sent.
     pub fn is_never_to_be_sent(&self) -> bool {
-        self.slip.state == SlipState::Leaving && self.slip.message.is_none() && self.sought().is_none()
+        self.outgoing.state == OutgoingState::Leaving && self.outgoing.message.is_none() && self.sought().is_none()
     }
 
     /// It is as it should be; a sign may still show progress.
     pub fn is_settled(&self) -> bool {
-        self.slip.state == SlipState::Settled && self.due().is_none()
+        self.outgoing.state == OutgoingState::Settled && self.due().is_none()
     }
 
     pub fn is_sign(&self) -> bool {
-        self.slip.kind == Kind::Sign
+        self.outgoing.kind == OutgoingKind::Sign
     }
 
     pub fn show(&mut self, content: Content, now: Moment) {
-        let owed = self.slip.state == SlipState::Changed || self.slip.revision > 0 && self.slip.message.is_none();
+        let pending = self.outgoing.state == OutgoingState::Changed
+            || self.outgoing.revision > 0 && self.outgoing.message.is_none();
         if self.closed {
             return;
         }
-        if owed {
+        if pending {
             self.next = Some(content);
             return;
         }
         if self.due().is_none() {
             self.since = now;
         }
-        self.slip.content = content;
+        self.outgoing.content = content;
     }
 
-    /// What is owed was said: now progress may go on.
+    /// What is pending was said: now progress may go on.
     fn go_on(&mut self) {
         if let Some(content) = self.next.take() {
-            self.slip.content = content;
+            self.outgoing.content = content;
         }
     }
 
     pub fn revise(&mut self, content: Content, revision: i64, now: Moment) {
-        self.slip.content = content;
-        self.slip.revision = revision;
+        self.outgoing.content = content;
+        self.outgoing.revision = revision;
         self.stage = Stage::Full;
         self.next = None;
-        if self.slip.state == SlipState::Settled {
-            self.slip.state = SlipState::Changed;
+        if self.outgoing.state == OutgoingState::Settled {
+            self.outgoing.state = OutgoingState::Changed;
             self.since = now;
         }
     }
 
     pub fn remove(&mut self, now: Moment) {
-        self.slip.state = SlipState::Leaving;
+        self.outgoing.state = OutgoingState::Leaving;
         self.since = now;
     }
 
@@ -231,7 +234,7 @@ impl Item {
         self.stop_progress();
         self.irremovable = true;
         self.stage = Stage::Full;
-        self.slip.content = Content::new(text::plain(OVER));
+        self.outgoing.content = Content::new(text::plain(OVER));
     }
 
     pub fn stays(&self) -> bool {
@@ -248,19 +251,19 @@ impl Item {
     pub fn stop_progress(&mut self) {
         self.closed = true;
         self.next = None;
-        if let (SlipState::Settled, Some(said)) = (self.slip.state, &self.said) {
-            self.slip.content = said.clone();
+        if let (OutgoingState::Settled, Some(said)) = (self.outgoing.state, &self.said) {
+            self.outgoing.content = said.clone();
         }
     }
 
     pub fn arrived(&mut self, message: MessageId, call: &Call, now: Moment) {
-        self.slip.message = Some(message);
-        self.slip.doubt = None;
+        self.outgoing.message = Some(message);
+        self.outgoing.doubt = None;
         self.said = Some(call.content.clone());
         self.touched = Some(now);
-        if self.slip.state == SlipState::Waiting {
-            let newest = self.slip.revision == call.revision;
-            self.slip.state = if newest { SlipState::Settled } else { SlipState::Changed };
+        if self.outgoing.state == OutgoingState::Waiting {
+            let newest = self.outgoing.revision == call.revision;
+            self.outgoing.state = if newest { OutgoingState::Settled } else { OutgoingState::Changed };
             self.since = now;
             if newest {
                 self.go_on();
@@ -275,15 +278,15 @@ impl Item {
         self.said = Some(call.content.clone());
         self.touched = Some(now);
         self.since = now;
-        if self.slip.state == SlipState::Changed && self.slip.revision == call.revision {
-            self.slip.state = SlipState::Settled;
+        if self.outgoing.state == OutgoingState::Changed && self.outgoing.revision == call.revision {
+            self.outgoing.state = OutgoingState::Settled;
             self.go_on();
         }
     }
 
     /// It may have been sent, under a number above this.
     pub fn doubt(&mut self, floor: MessageId) {
-        self.slip.doubt = Some(floor);
+        self.outgoing.doubt = Some(floor);
         self.looked = 0;
     }
 
@@ -292,15 +295,15 @@ impl Item {
         self.looked += 1;
         let over = self.sought().is_none();
         if over {
-            self.slip.doubt = None;
+            self.outgoing.doubt = None;
         }
         over
     }
 
-    /// It is not there any more, but what it has to say is owed.
+    /// It is not there any more, but what it has to say is pending.
     pub fn vanished(&mut self, now: Moment) {
-        self.slip.message = None;
-        self.slip.state = SlipState::Waiting;
+        self.outgoing.message = None;
+        self.outgoing.state = OutgoingState::Waiting;
         self.said = None;
         self.stage = Stage::Full;
         self.since = now;
@@ -315,17 +318,17 @@ impl Item {
 
     /// Forgets the topic; `false` when there is none.
     pub fn leave_topic(&mut self) -> bool {
-        self.slip.topic.take().is_some()
+        self.outgoing.topic.take().is_some()
     }
 
-    /// The same, in the chat that took the place of its own; `None` when nothing is owed there.
+    /// The same, in the chat that took the place of its own; `None` when nothing is pending there.
     pub fn moved_to(mut self, chat: ChatId, now: Moment) -> Option<Self> {
-        if !self.is_owed() || self.slip.state == SlipState::Leaving {
+        if !self.is_pending() || self.outgoing.state == OutgoingState::Leaving {
             return None;
         }
-        self.slip.chat = chat;
-        self.slip.reply_to = None;
-        self.slip.doubt = None;
+        self.outgoing.chat = chat;
+        self.outgoing.reply_to = None;
+        self.outgoing.doubt = None;
         self.vanished(now);
         Some(self)
     }

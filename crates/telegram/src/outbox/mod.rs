@@ -16,13 +16,15 @@ mod tests;
 
 use std::time::Duration;
 
+use folkmoot_database::DatabaseError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use self::scheduler::{Answer, Call, Report, Scheduler};
+use self::scheduler::{Call, CallAnswer, Report, Scheduler};
 use crate::api::{ApiError, Bot, ChatId, MessageId};
-use crate::journal::{Journal, JournalError, Order, Orders, SlipId, SlipState};
+use crate::ids::OutgoingId;
+use crate::journal::{Journal, JournalError, Order, Orders, OutgoingState};
 
 /// The pause before the journal is tried again when it cannot be written.
 const JOURNAL_PAUSE: Duration = Duration::from_secs(1);
@@ -31,9 +33,9 @@ const JOURNAL_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is in the chat.
-    Arrived { slip: SlipId, chat: ChatId, message: MessageId },
+    Arrived { outgoing: OutgoingId, chat: ChatId, message: MessageId },
     /// Telegram will not take it, ever.
-    Failed { slip: SlipId, chat: ChatId, reason: String },
+    Failed { outgoing: OutgoingId, chat: ChatId, reason: String },
     /// The group has another id now.
     Moved { from: ChatId, to: ChatId },
 }
@@ -45,16 +47,8 @@ pub type Outcomes = mpsc::UnboundedReceiver<Outcome>;
 #[derive(Debug)]
 pub struct Outbox {
     task: JoinHandle<()>,
-    asks: mpsc::UnboundedSender<Ask>,
-}
-
-/// What the task is asked beside orders.
-#[derive(Debug)]
-enum Ask {
-    /// To say when nothing is owed any more.
-    WhenIdle(oneshot::Sender<()>),
-    /// How many messages are owed.
-    Owed(oneshot::Sender<usize>),
+    /// Who is to be told when nothing is pending any more.
+    idle: mpsc::UnboundedSender<oneshot::Sender<()>>,
 }
 
 impl Outbox {
@@ -65,11 +59,11 @@ impl Outbox {
         orders: Orders,
         edit_interval: Duration,
     ) -> Result<(Self, Outcomes), JournalError> {
-        let (left, highest) = journal.transact(|rows| Ok((rows.due_slips()?, rows.highest_messages()?))).await?;
+        let (left, highest) = journal.transact(|rows| Ok((rows.due_outgoing()?, rows.highest_messages()?))).await?;
         let mut scheduler = Scheduler::new(edit_interval);
         highest.into_iter().for_each(|(chat, message)| scheduler.seen(chat, message));
         let (outcomes, receiver) = mpsc::unbounded_channel();
-        let (asks, questions) = mpsc::unbounded_channel();
+        let (idle, waiting) = mpsc::unbounded_channel();
         let mut driver = Driver {
             bot,
             journal,
@@ -80,23 +74,16 @@ impl Outbox {
             idle: Vec::new(),
         };
         driver.take_up(left).await;
-        let task = tokio::spawn(driver.run(orders, questions));
-        Ok((Self { task, asks }, receiver))
+        let task = tokio::spawn(driver.run(orders, waiting));
+        Ok((Self { task, idle }, receiver))
     }
 
-    /// Waits until nothing is owed any more, at most that long; for a clean stop, so people are not made to wait for the pace
+    /// Waits until nothing is pending any more, at most that long; for a clean stop, so people are not made to wait for the pace
     /// of their chats any more. `false` when something is left, which stays stored.
     pub async fn drain(&self, within: Duration) -> bool {
         let (sender, receiver) = oneshot::channel();
-        let _ = self.asks.send(Ask::WhenIdle(sender));
+        let _ = self.idle.send(sender);
         matches!(tokio::time::timeout(within, receiver).await, Ok(Ok(())))
-    }
-
-    /// How many messages wait to be sent, changed for good or removed.
-    pub async fn owed(&self) -> usize {
-        let (sender, receiver) = oneshot::channel();
-        let _ = self.asks.send(Ask::Owed(sender));
-        receiver.await.unwrap_or(0)
     }
 }
 
@@ -111,13 +98,13 @@ struct Driver {
     journal: Journal,
     scheduler: Scheduler,
     began: Instant,
-    calls: JoinSet<(Call, Result<Answer, ApiError>)>,
+    calls: JoinSet<(Call, Result<CallAnswer, ApiError>)>,
     outcomes: mpsc::UnboundedSender<Outcome>,
     idle: Vec<oneshot::Sender<()>>,
 }
 
 impl Driver {
-    async fn run(mut self, mut orders: Orders, mut questions: mpsc::UnboundedReceiver<Ask>) {
+    async fn run(mut self, mut orders: Orders, mut waiting: mpsc::UnboundedReceiver<oneshot::Sender<()>>) {
         loop {
             let now = self.now();
             self.start_calls(now);
@@ -129,7 +116,7 @@ impl Driver {
                     None => return,
                 },
                 Some(finished) = self.calls.join_next(), if !self.calls.is_empty() => self.finished(finished).await,
-                Some(question) = questions.recv() => self.answer(question),
+                Some(waiting) = waiting.recv() => self.tell_when_idle(waiting),
                 () = sleep_until(wake) => {}
             }
         }
@@ -139,9 +126,9 @@ impl Driver {
         self.began.elapsed()
     }
 
-    async fn take_up(&mut self, left: Vec<crate::journal::Slip>) {
-        for slip in left {
-            let reports = self.scheduler.take_up(slip, self.now());
+    async fn take_up(&mut self, left: Vec<crate::journal::Outgoing>) {
+        for outgoing in left {
+            let reports = self.scheduler.take_up(outgoing, self.now());
             self.store(reports).await;
         }
     }
@@ -164,16 +151,9 @@ impl Driver {
         }
     }
 
-    fn answer(&mut self, question: Ask) {
-        match question {
-            Ask::WhenIdle(waiting) => {
-                self.scheduler.hurry();
-                self.idle.push(waiting);
-            }
-            Ask::Owed(asking) => {
-                let _ = asking.send(self.scheduler.owed());
-            }
-        }
+    fn tell_when_idle(&mut self, waiting: oneshot::Sender<()>) {
+        self.scheduler.hurry();
+        self.idle.push(waiting);
     }
 
     async fn order(&mut self, order: Order) {
@@ -189,22 +169,22 @@ impl Driver {
     async fn current(&self, order: Order) -> Option<Order> {
         let id = match &order {
             Order::Show { .. } => return Some(order),
-            Order::Post(slip) | Order::Revise(slip) | Order::Remove(slip) => slip.id,
+            Order::Post(outgoing) | Order::Revise(outgoing) | Order::Remove(outgoing) => outgoing.id,
         };
-        let Ok(stored) = self.journal.transact(move |rows| rows.slip(id)).await else { return Some(order) };
-        let slip = stored?;
-        match slip.state {
-            SlipState::Waiting if !self.scheduler.knows(id) => Some(Order::Post(slip)),
-            SlipState::Waiting | SlipState::Changed => Some(Order::Revise(slip)),
-            SlipState::Leaving => Some(Order::Remove(slip)),
-            SlipState::Settled | SlipState::Gone | SlipState::Failed => None,
+        let Ok(stored) = self.journal.transact(move |rows| rows.outgoing(id)).await else { return Some(order) };
+        let outgoing = stored?;
+        match outgoing.state {
+            OutgoingState::Waiting if !self.scheduler.knows(id) => Some(Order::Post(outgoing)),
+            OutgoingState::Waiting | OutgoingState::Changed => Some(Order::Revise(outgoing)),
+            OutgoingState::Leaving => Some(Order::Remove(outgoing)),
+            OutgoingState::Settled | OutgoingState::Gone | OutgoingState::Failed => None,
         }
     }
 
-    async fn finished(&mut self, finished: Result<(Call, Result<Answer, ApiError>), tokio::task::JoinError>) {
+    async fn finished(&mut self, finished: Result<(Call, Result<CallAnswer, ApiError>), tokio::task::JoinError>) {
         let Ok((call, answer)) = finished else { return };
         if let Err(error) = &answer {
-            tracing::debug!(chat = call.chat.0, slip = call.slip.0, %error, "a call to Telegram failed");
+            tracing::debug!(chat = call.chat.0, outgoing = call.outgoing.0, %error, "a call to Telegram failed");
         }
         let reports = self.scheduler.done(&call, answer, self.now(), rand::random());
         self.store(reports).await;
@@ -219,7 +199,7 @@ impl Driver {
             let stored = reports.clone();
             match self.journal.transact(move |rows| calls::store(rows, &stored)).await {
                 Ok(()) => break,
-                Err(JournalError::Closed) => return,
+                Err(JournalError::Database(DatabaseError::Closed)) => return,
                 Err(error) => {
                     tracing::error!(%error, "what Telegram answered could not be stored; trying again");
                     tokio::time::sleep(JOURNAL_PAUSE).await;
@@ -234,8 +214,8 @@ impl Driver {
 
 fn outcome_of(report: Report) -> Option<Outcome> {
     match report {
-        Report::Arrived { slip, chat, message, .. } => Some(Outcome::Arrived { slip, chat, message }),
-        Report::Failed { slip, chat, reason } => Some(Outcome::Failed { slip, chat, reason }),
+        Report::Arrived { outgoing, chat, message, .. } => Some(Outcome::Arrived { outgoing, chat, message }),
+        Report::Failed { outgoing, chat, reason } => Some(Outcome::Failed { outgoing, chat, reason }),
         Report::Moved { from, to } => Some(Outcome::Moved { from, to }),
         Report::Edited { .. } | Report::NotThere(_) | Report::Vanished(_) | Report::Gone(_) => None,
     }

@@ -11,18 +11,19 @@ use folkmoot_peers::backoff::Backoff;
 use super::item::{Item, Stage};
 use super::pace::{Moment, Overall, Pace, Weight};
 use crate::api::{ApiError, ChatId, MessageId, TopicId};
-use crate::journal::{Content, Order, Slip, SlipId};
+use crate::ids::OutgoingId;
+use crate::journal::{Content, Order, Outgoing};
 
 /// Somewhat longer than asked for, so that two clocks agree that the time is over.
 const PAUSE_MARGIN: Duration = Duration::from_millis(100);
 
 /// How many messages of a chat are kept at hand although nothing is to be done about them.
-const MOST_SIGNS: usize = 64;
+const MAX_SIGNS: usize = 64;
 
 /// One call to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    pub slip: SlipId,
+    pub outgoing: OutgoingId,
     pub chat: ChatId,
     pub weight: Weight,
     pub action: Action,
@@ -49,7 +50,7 @@ pub enum Action {
 
 /// What a call brought.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum CallAnswer {
     Sent(MessageId),
     Done,
     /// What was looked for is not under that number.
@@ -60,23 +61,23 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
     Arrived {
-        slip: SlipId,
+        outgoing: OutgoingId,
         chat: ChatId,
         message: MessageId,
         revision: i64,
     },
     /// The last words are there.
     Edited {
-        slip: SlipId,
+        outgoing: OutgoingId,
         revision: i64,
     },
     /// An attempt to send certainly had no effect.
-    NotThere(SlipId),
+    NotThere(OutgoingId),
     /// It is not there any more and has to be sent anew.
-    Vanished(SlipId),
-    Gone(SlipId),
+    Vanished(OutgoingId),
+    Gone(OutgoingId),
     Failed {
-        slip: SlipId,
+        outgoing: OutgoingId,
         chat: ChatId,
         reason: String,
     },
@@ -90,8 +91,8 @@ pub enum Report {
 #[derive(Debug)]
 pub struct Scheduler {
     lanes: BTreeMap<ChatId, Lane>,
-    /// Where a slip is; chats can move.
-    chats: HashMap<SlipId, ChatId>,
+    /// Where an outgoing message is; chats can move.
+    chats: HashMap<OutgoingId, ChatId>,
     highest: HashMap<ChatId, MessageId>,
     overall: Overall,
     /// The least time between two edits of one message.
@@ -102,12 +103,12 @@ pub struct Scheduler {
 /// One chat.
 #[derive(Debug)]
 struct Lane {
-    items: BTreeMap<SlipId, Item>,
+    items: BTreeMap<OutgoingId, Item>,
     pace: Pace,
     not_before: Moment,
     backoff: Backoff,
     /// The message that a call is under way for.
-    busy: Option<SlipId>,
+    busy: Option<OutgoingId>,
 }
 
 impl Lane {
@@ -127,7 +128,7 @@ impl Lane {
 struct Choice {
     rank: u8,
     since: Moment,
-    slip: SlipId,
+    outgoing: OutgoingId,
     weight: Weight,
 }
 
@@ -150,27 +151,27 @@ impl Scheduler {
     }
 
     /// Takes up what an earlier life left behind.
-    pub fn take_up(&mut self, slip: Slip, now: Moment) -> Vec<Report> {
-        let id = slip.id;
-        self.post(slip, now);
+    pub fn take_up(&mut self, outgoing: Outgoing, now: Moment) -> Vec<Report> {
+        let id = outgoing.id;
+        self.post(outgoing, now);
         self.settle(id)
     }
 
-    pub fn knows(&self, slip: SlipId) -> bool {
-        self.chats.contains_key(&slip)
+    pub fn knows(&self, outgoing: OutgoingId) -> bool {
+        self.chats.contains_key(&outgoing)
     }
 
     /// Takes up what is wanted.
     pub fn order(&mut self, order: Order, now: Moment) -> Vec<Report> {
         match order {
-            Order::Post(slip) => self.post(slip, now),
-            Order::Revise(slip) => self.revise(slip, now),
-            Order::Show { slip, content } => {
-                if let Some(item) = self.item(slip) {
+            Order::Post(outgoing) => self.post(outgoing, now),
+            Order::Revise(outgoing) => self.revise(outgoing, now),
+            Order::Show { outgoing, content } => {
+                if let Some(item) = self.item(outgoing) {
                     item.show(content, now);
                 }
             }
-            Order::Remove(slip) => return self.remove(slip, now),
+            Order::Remove(outgoing) => return self.remove(outgoing, now),
         }
         Vec::new()
     }
@@ -181,8 +182,8 @@ impl Scheduler {
         let (choice, chat) = self.lanes.iter().filter_map(ready).min()?;
         let floor = self.floor(chat);
         let lane = self.lanes.get_mut(&chat)?;
-        let call = lane.items.get(&choice.slip)?.call(choice.weight, floor)?;
-        lane.busy = Some(choice.slip);
+        let call = lane.items.get(&choice.outgoing)?.call(choice.weight, floor)?;
+        lane.busy = Some(choice.outgoing);
         lane.pace.note(choice.weight, now);
         self.overall.note(now);
         Some(call)
@@ -202,14 +203,9 @@ impl Scheduler {
         self.hurries = true;
     }
 
-    /// Whether anything is under way or owed; progress that was not shown yet is not owed.
+    /// Whether anything is under way or pending; progress that was not shown yet is not pending.
     pub fn is_idle(&self) -> bool {
-        self.lanes.values().all(|lane| lane.busy.is_none() && lane.items.values().all(|item| !item.is_owed()))
-    }
-
-    /// Messages that wait to be sent, changed for good or removed.
-    pub fn owed(&self) -> usize {
-        self.lanes.values().flat_map(|lane| lane.items.values()).filter(|item| item.is_owed()).count()
+        self.lanes.values().all(|lane| lane.busy.is_none() && lane.items.values().all(|item| !item.is_pending()))
     }
 
     /// How many messages are kept in memory.
@@ -219,7 +215,7 @@ impl Scheduler {
     }
 
     /// What became of a call; `chance` is a random number from 0 to 1.
-    pub fn done(&mut self, call: &Call, answer: Result<Answer, ApiError>, now: Moment, chance: f64) -> Vec<Report> {
+    pub fn done(&mut self, call: &Call, answer: Result<CallAnswer, ApiError>, now: Moment, chance: f64) -> Vec<Report> {
         let Some(lane) = self.lanes.get_mut(&call.chat) else { return Vec::new() };
         lane.busy = None;
         let mut reports = match answer {
@@ -245,7 +241,7 @@ impl Scheduler {
                 }
             }
         };
-        reports.extend(self.settle(call.slip));
+        reports.extend(self.settle(call.outgoing));
         reports
     }
 
@@ -258,12 +254,12 @@ impl Scheduler {
         let mut later: Option<Moment> = None;
         for (id, item) in &lane.items {
             let Some(weight) = item.due() else { continue };
-            let hurries = self.hurries && weight == Weight::LastWords && !item.slip().chat.is_group();
+            let hurries = self.hurries && weight == Weight::LastWords && !item.outgoing().chat.is_group();
             let own = if hurries { Moment::ZERO } else { lane.pace.ready_at(weight) };
             let paced = own.max(self.overall.ready_at(weight));
             let at = paced.max(lane.not_before).max(item.ready_at(weight, self.edit_interval));
             if at <= now {
-                let choice = Choice { rank: rank(weight), since: item.since(), slip: *id, weight };
+                let choice = Choice { rank: rank(weight), since: item.since(), outgoing: *id, weight };
                 best = Some(best.map_or(choice, |best| best.min(choice)));
             } else {
                 later = Some(later.map_or(at, |later| later.min(at)));
@@ -285,23 +281,23 @@ impl Scheduler {
         known.map(|(_, highest)| *highest).max().unwrap_or(MessageId(0))
     }
 
-    fn item(&mut self, slip: SlipId) -> Option<&mut Item> {
-        let chat = self.chats.get(&slip)?;
-        self.lanes.get_mut(chat)?.items.get_mut(&slip)
+    fn item(&mut self, outgoing: OutgoingId) -> Option<&mut Item> {
+        let chat = self.chats.get(&outgoing)?;
+        self.lanes.get_mut(chat)?.items.get_mut(&outgoing)
     }
 
-    fn post(&mut self, slip: Slip, now: Moment) {
-        if let Some(target) = slip.reply_to {
-            self.seen(slip.chat, target);
+    fn post(&mut self, outgoing: Outgoing, now: Moment) {
+        if let Some(target) = outgoing.reply_to {
+            self.seen(outgoing.chat, target);
         }
-        if let Some(replaced) = slip.replaces.and_then(|replaced| self.item(replaced)) {
+        if let Some(replaced) = outgoing.replaces.and_then(|replaced| self.item(replaced)) {
             replaced.replace();
         }
-        self.put(Item::new(slip, now));
+        self.put(Item::new(outgoing, now));
     }
 
     fn put(&mut self, item: Item) {
-        let (id, chat) = (item.slip().id, item.slip().chat);
+        let (id, chat) = (item.outgoing().id, item.outgoing().chat);
         self.chats.insert(id, chat);
         self.lanes.entry(chat).or_insert_with(|| Lane::new(chat)).items.insert(id, item);
         self.forget_old_signs(chat);
@@ -309,32 +305,32 @@ impl Scheduler {
 
     /// Nobody says that a sign will show no more progress, so only the newest are kept at hand.
     fn forget_old_signs(&mut self, chat: ChatId) {
-        let Some(lane) = self.lanes.get(&chat).filter(|lane| lane.items.len() > MOST_SIGNS) else { return };
+        let Some(lane) = self.lanes.get(&chat).filter(|lane| lane.items.len() > MAX_SIGNS) else { return };
         let idle = lane.items.iter().filter(|(id, item)| item.is_settled() && lane.busy != Some(**id));
-        let idle: Vec<SlipId> = idle.map(|(id, _)| *id).collect();
-        let surplus = idle.len().saturating_sub(MOST_SIGNS);
+        let idle: Vec<OutgoingId> = idle.map(|(id, _)| *id).collect();
+        let surplus = idle.len().saturating_sub(MAX_SIGNS);
         idle.into_iter().take(surplus).for_each(|id| drop(self.forget(id)));
     }
 
-    fn revise(&mut self, slip: Slip, now: Moment) {
-        match self.item(slip.id) {
-            Some(item) if item.slip().revision == slip.revision => {}
-            Some(item) => item.revise(slip.content, slip.revision, now),
-            None => self.put(Item::new(slip, now)),
+    fn revise(&mut self, outgoing: Outgoing, now: Moment) {
+        match self.item(outgoing.id) {
+            Some(item) if item.outgoing().revision == outgoing.revision => {}
+            Some(item) => item.revise(outgoing.content, outgoing.revision, now),
+            None => self.put(Item::new(outgoing, now)),
         }
     }
 
-    fn remove(&mut self, slip: Slip, now: Moment) -> Vec<Report> {
-        let id = slip.id;
+    fn remove(&mut self, outgoing: Outgoing, now: Moment) -> Vec<Report> {
+        let id = outgoing.id;
         match self.item(id) {
             Some(item) => item.remove(now),
-            None => self.put(Item::new(slip, now)),
+            None => self.put(Item::new(outgoing, now)),
         }
         self.settle(id)
     }
 
     /// Forgets a message that needs nothing more.
-    fn settle(&mut self, id: SlipId) -> Vec<Report> {
+    fn settle(&mut self, id: OutgoingId) -> Vec<Report> {
         let Some(lane) = self.chats.get(&id).and_then(|chat| self.lanes.get(chat)) else { return Vec::new() };
         // What is on its way has to arrive before anything can be said about it.
         let Some(item) = lane.items.get(&id).filter(|_| lane.busy != Some(id)) else { return Vec::new() };
@@ -348,50 +344,50 @@ impl Scheduler {
         Vec::new()
     }
 
-    fn forget(&mut self, id: SlipId) -> Option<Item> {
+    fn forget(&mut self, id: OutgoingId) -> Option<Item> {
         let chat = self.chats.remove(&id)?;
         self.lanes.get_mut(&chat)?.items.remove(&id)
     }
 
-    fn succeeded(&mut self, call: &Call, answer: Answer, now: Moment) -> Vec<Report> {
-        let Call { slip, chat, revision, .. } = *call;
+    fn succeeded(&mut self, call: &Call, answer: CallAnswer, now: Moment) -> Vec<Report> {
+        let Call { outgoing, chat, revision, .. } = *call;
         match (answer, call.action.clone()) {
-            (Answer::Sent(message), _) | (Answer::Done, Action::Find(message)) => {
+            (CallAnswer::Sent(message), _) | (CallAnswer::Done, Action::Find(message)) => {
                 self.seen(chat, message);
-                if let Some(item) = self.item(slip) {
+                if let Some(item) = self.item(outgoing) {
                     item.arrived(message, call, now);
                 }
-                vec![Report::Arrived { slip, chat, message, revision }]
+                vec![Report::Arrived { outgoing, chat, message, revision }]
             }
-            (Answer::NotThere, _) => {
-                let over = self.item(slip).is_some_and(Item::look_further);
-                over.then_some(Report::NotThere(slip)).into_iter().collect()
+            (CallAnswer::NotThere, _) => {
+                let over = self.item(outgoing).is_some_and(Item::look_further);
+                over.then_some(Report::NotThere(outgoing)).into_iter().collect()
             }
-            (Answer::Done, Action::Delete(_)) => self.gone(slip),
-            (Answer::Done, _) if self.stays(slip) => self.gone(slip),
-            (Answer::Done, _) => {
-                if let Some(item) = self.item(slip) {
+            (CallAnswer::Done, Action::Delete(_)) => self.gone(outgoing),
+            (CallAnswer::Done, _) if self.stays(outgoing) => self.gone(outgoing),
+            (CallAnswer::Done, _) => {
+                if let Some(item) = self.item(outgoing) {
                     item.edited(call, now);
                 }
-                let owed = call.weight == Weight::LastWords;
-                owed.then_some(Report::Edited { slip, revision }).into_iter().collect()
+                let pending = call.weight == Weight::LastWords;
+                pending.then_some(Report::Edited { outgoing, revision }).into_iter().collect()
             }
         }
     }
 
-    fn gone(&mut self, slip: SlipId) -> Vec<Report> {
-        self.forget(slip);
-        vec![Report::Gone(slip)]
+    fn gone(&mut self, outgoing: OutgoingId) -> Vec<Report> {
+        self.forget(outgoing);
+        vec![Report::Gone(outgoing)]
     }
 
     /// Whether it is a message that cannot be removed, so that an edit is the last that is done about it.
-    fn stays(&mut self, slip: SlipId) -> bool {
-        self.item(slip).is_some_and(|item| item.stays())
+    fn stays(&mut self, outgoing: OutgoingId) -> bool {
+        self.item(outgoing).is_some_and(|item| item.stays())
     }
 
     /// The answer was lost: what was sent may be there.
     fn doubted(&mut self, call: &Call) -> Vec<Report> {
-        if let (Action::Send { floor, .. }, Some(item)) = (&call.action, self.item(call.slip)) {
+        if let (Action::Send { floor, .. }, Some(item)) = (&call.action, self.item(call.outgoing)) {
             item.doubt(*floor);
         }
         Vec::new()
@@ -400,7 +396,7 @@ impl Scheduler {
     /// A call certainly had no effect. (A search goes on where it was.)
     fn not_sent(&mut self, call: &Call) -> Vec<Report> {
         match call.action {
-            Action::Send { .. } => vec![Report::NotThere(call.slip)],
+            Action::Send { .. } => vec![Report::NotThere(call.outgoing)],
             Action::Find(_) | Action::Edit(_) | Action::Delete(_) => Vec::new(),
         }
     }
@@ -408,33 +404,33 @@ impl Scheduler {
     fn refused(&mut self, call: &Call, error: &ApiError, now: Moment) -> Vec<Report> {
         match call.action {
             Action::Send { .. } => self.send_refused(call, error),
-            Action::Find(_) | Action::Edit(_) if error.is_not_modified() => self.succeeded(call, Answer::Done, now),
+            Action::Find(_) | Action::Edit(_) if error.is_not_modified() => self.succeeded(call, CallAnswer::Done, now),
             // Somebody else's, or none.
-            Action::Find(_) => self.succeeded(call, Answer::NotThere, now),
-            Action::Edit(_) if self.stays(call.slip) => self.succeeded(call, Answer::Done, now),
+            Action::Find(_) => self.succeeded(call, CallAnswer::NotThere, now),
+            Action::Edit(_) if self.stays(call.outgoing) => self.succeeded(call, CallAnswer::Done, now),
             Action::Edit(_) => self.edit_refused(call, error, now),
             Action::Delete(_) if error.is_irremovable() => {
-                if let Some(item) = self.item(call.slip) {
+                if let Some(item) = self.item(call.outgoing) {
                     item.stay();
                 }
                 Vec::new()
             }
             // It is away.
-            Action::Delete(_) => self.succeeded(call, Answer::Done, now),
+            Action::Delete(_) => self.succeeded(call, CallAnswer::Done, now),
         }
     }
 
     fn send_refused(&mut self, call: &Call, error: &ApiError) -> Vec<Report> {
-        let Some(item) = self.item(call.slip) else { return Vec::new() };
+        let Some(item) = self.item(call.outgoing) else { return Vec::new() };
         let again = error.is_topic_gone() && item.leave_topic();
         if again || !error.is_chat_gone() && item.give_up_something() {
-            return vec![Report::NotThere(call.slip)];
+            return vec![Report::NotThere(call.outgoing)];
         }
         self.failed(call, error)
     }
 
     fn edit_refused(&mut self, call: &Call, error: &ApiError, now: Moment) -> Vec<Report> {
-        let Some(item) = self.item(call.slip) else { return Vec::new() };
+        let Some(item) = self.item(call.outgoing) else { return Vec::new() };
         let hopeless = error.is_chat_gone();
         if !hopeless && !error.is_message_gone() && item.give_up_something() {
             return Vec::new();
@@ -443,7 +439,7 @@ impl Scheduler {
             Weight::LastWords if hopeless => self.failed(call, error),
             Weight::LastWords => {
                 item.vanished(now);
-                vec![Report::Vanished(call.slip)]
+                vec![Report::Vanished(call.outgoing)]
             }
             _ => {
                 item.stop_progress();
@@ -453,16 +449,16 @@ impl Scheduler {
     }
 
     fn failed(&mut self, call: &Call, error: &ApiError) -> Vec<Report> {
-        let replaced = self.forget(call.slip).and_then(|item| item.slip().replaces);
+        let replaced = self.forget(call.outgoing).and_then(|item| item.outgoing().replaces);
         if let Some(replaced) = replaced
-            && self.item(replaced).is_some_and(|item| item.slip().message.is_none())
+            && self.item(replaced).is_some_and(|item| item.outgoing().message.is_none())
         {
             self.forget(replaced);
         }
-        vec![Report::Failed { slip: call.slip, chat: call.chat, reason: error.to_string() }]
+        vec![Report::Failed { outgoing: call.outgoing, chat: call.chat, reason: error.to_string() }]
     }
 
-    /// A group became a supergroup: what is owed goes there.
+    /// A group became a supergroup: what is pending goes there.
     fn moved(&mut self, from: ChatId, to: ChatId, now: Moment) -> Vec<Report> {
         let lane = self.lanes.remove(&from).unwrap_or_else(|| Lane::new(from));
         for (id, item) in lane.items {

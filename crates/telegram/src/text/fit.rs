@@ -1,7 +1,7 @@
 //! Keeping to the limits: one page with its body cut, or as many pages as it takes.
 
 use super::render::{shifted, trimmed};
-use super::{GAP, MOST_ENTITIES, MOST_ENTITY_BYTES, MOST_TEXT, Message, Rendered, render, utf16};
+use super::{GAP, MAX_ENTITIES, MAX_ENTITY_BYTES, MAX_TEXT, Message, Rendered, render, utf16};
 use crate::api::{Entity, EntityKind};
 
 /// What happens to an answer that is longer than a message.
@@ -15,7 +15,7 @@ pub enum Overflow {
 }
 
 /// The longest header; a longer one is cut.
-const MOST_HEADER: usize = 512;
+const MAX_HEADER: usize = 512;
 /// What ` · continued (12/34)` may take.
 const CONTINUED: usize = 32;
 
@@ -51,7 +51,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub const WHOLE: Self = Self { text: MOST_TEXT, entities: MOST_ENTITIES, entity_bytes: MOST_ENTITY_BYTES };
+    pub const WHOLE: Self = Self { text: MAX_TEXT, entities: MAX_ENTITIES, entity_bytes: MAX_ENTITY_BYTES };
 
     fn without(self, part: &Rendered) -> Self {
         let text = if part.text.is_empty() { 0 } else { part.text.chars().count() + GAP.len() };
@@ -66,7 +66,7 @@ impl Room {
 
 impl Frame {
     fn new(message: &Message) -> Self {
-        let header = cut(render(&message.header), Room { text: MOST_HEADER, ..Room::WHOLE });
+        let header = cut(render(&message.header), Room { text: MAX_HEADER, ..Room::WHOLE });
         Self { header, footer: message.footer.as_deref().map(render).unwrap_or_default() }
     }
 

@@ -20,11 +20,11 @@ pub use folkmoot_engines::progress::markdown::Message;
 pub use render::render;
 
 /// The longest message, in Unicode scalar values.
-pub const MOST_TEXT: usize = 4096;
+pub const MAX_TEXT: usize = 4096;
 /// Further entities are ignored by the server.
-pub const MOST_ENTITIES: usize = 100;
+pub const MAX_ENTITIES: usize = 100;
 /// What the entities of a message may weigh together, somewhat below what the server refuses.
-pub const MOST_ENTITY_BYTES: usize = 9000;
+pub const MAX_ENTITY_BYTES: usize = 9000;
 /// Between header, body and footer.
 pub const GAP: &str = "\n\n";
 
@@ -52,11 +52,6 @@ impl Rendered {
 /// A text as it is, without any look, cut if need be.
 pub fn plain(text: &str) -> Rendered {
     fit::cut(Rendered { text: text.trim().to_owned(), entities: Vec::new() }, fit::Room::WHOLE)
-}
-
-/// Markdown as one message of its own, cut if need be.
-pub fn note(markdown: &str) -> Rendered {
-    page(&Message { header: String::new(), body: markdown.to_owned(), footer: None })
 }
 
 /// The length in UTF-16 units, in which entities count.

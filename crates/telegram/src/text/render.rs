@@ -11,7 +11,7 @@ use super::{Rendered, table, utf16};
 use crate::api::{Entity, EntityKind};
 
 /// The longest name of a language that is passed on.
-const MOST_LANGUAGE: usize = 32;
+const MAX_LANGUAGE: usize = 32;
 
 /// Markdown as text and entities.
 pub fn render(markdown: &str) -> Rendered {
@@ -281,7 +281,7 @@ fn is_path(target: &str) -> bool {
 fn language(kind: &CodeBlockKind<'_>) -> Option<String> {
     let CodeBlockKind::Fenced(words) = kind else { return None };
     let word = words.split(|c: char| c.is_whitespace() || ",{".contains(c)).next().unwrap_or_default();
-    let name: String = word.chars().filter(|c| !c.is_control()).take(MOST_LANGUAGE).collect();
+    let name: String = word.chars().filter(|c| !c.is_control()).take(MAX_LANGUAGE).collect();
     (!name.is_empty()).then_some(name)
 }
 

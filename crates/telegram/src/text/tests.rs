@@ -110,7 +110,7 @@ fn control_characters_do_not_shift_anything() {
 #[test]
 fn a_long_answer_is_trimmed_after_rendering_with_the_footer_whole() {
     let rendered = page(&message(&format!("begin **{}**", "😀".repeat(5000))));
-    assert_eq!(rendered.text.chars().count(), MOST_TEXT);
+    assert_eq!(rendered.text.chars().count(), MAX_TEXT);
     assert!(rendered.text.starts_with("done · codex · 5s\n\nbegin 😀"));
     assert!(rendered.text.ends_with("😀…\n\ncodex resume 019a-77"));
     assert_eq!(looks(&rendered).last().unwrap(), &(Code, "codex resume 019a-77".into()));
@@ -171,7 +171,7 @@ fn a_split_prefers_blank_lines_then_lines_then_blanks() {
 fn more_looks_than_a_message_takes_are_split_or_given_up() {
     let many = "`a` ".repeat(150);
     let trimmed = page(&message(&many));
-    assert_eq!(trimmed.entities.len(), MOST_ENTITIES);
+    assert_eq!(trimmed.entities.len(), MAX_ENTITIES);
     assert_eq!(looks(&trimmed).last().unwrap().1, "codex resume 019a-77");
     let split = pages(&message(&many), Overflow::Split);
     let code: usize = split.iter().flat_map(looks).filter(|(_, on)| on == "a").count();
@@ -182,9 +182,9 @@ fn more_looks_than_a_message_takes_are_split_or_given_up() {
 fn long_addresses_count_too() {
     let link = format!("[x](https://x.y/{}) ", "p".repeat(900));
     let weight = |page: &Rendered| page.entities.iter().map(entity_bytes).sum::<usize>();
-    assert!(weight(&page(&message(&link.repeat(30)))) <= MOST_ENTITY_BYTES);
+    assert!(weight(&page(&message(&link.repeat(30)))) <= MAX_ENTITY_BYTES);
     let split = pages(&message(&link.repeat(30)), Overflow::Split);
-    assert!(split.iter().all(|page| weight(page) <= MOST_ENTITY_BYTES));
+    assert!(split.iter().all(|page| weight(page) <= MAX_ENTITY_BYTES));
     assert_eq!(split.iter().flat_map(looks).filter(|(kind, _)| *kind == TextLink).count(), 30);
 }
 
@@ -196,9 +196,9 @@ fn a_message_of_nothing_is_not_empty() {
 
 /// Everything Telegram would check, and that the footer is there.
 fn assert_sound(page: &Rendered) -> Result<(), TestCaseError> {
-    prop_assert!(page.text.chars().count() <= MOST_TEXT);
-    prop_assert!(page.entities.len() <= MOST_ENTITIES);
-    prop_assert!(page.entities.iter().map(entity_bytes).sum::<usize>() <= MOST_ENTITY_BYTES);
+    prop_assert!(page.text.chars().count() <= MAX_TEXT);
+    prop_assert!(page.entities.len() <= MAX_ENTITIES);
+    prop_assert!(page.entities.iter().map(entity_bytes).sum::<usize>() <= MAX_ENTITY_BYTES);
     prop_assert_eq!(page.text.trim(), page.text.as_str());
     prop_assert!(page.text.ends_with("codex resume 019a-77"));
     let units: Vec<u16> = page.text.encode_utf16().collect();

@@ -1,6 +1,6 @@
-//! The database: its version, and whether every page of it is sound.
+//! The databases of the data folder: the version of the hub's own, and whether every page of all of them is sound.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use folkmoot_store::StoreError;
 
@@ -8,6 +8,7 @@ use super::Finding;
 use crate::cli::output;
 
 const SUBJECT: &str = "database";
+const RESTORE: &str = "restore a backup with `moot restore FILE --force`";
 
 pub fn check(data_dir: &Path) -> Finding {
     match folkmoot_store::inspect(data_dir) {
@@ -16,7 +17,9 @@ pub fn check(data_dir: &Path) -> Finding {
             SUBJECT,
             format!("version {}, sound; the next start brings it to {}", found.version, found.known),
         ),
-        Ok(Some(found)) => Finding::ok(SUBJECT, format!("version {}, sound, {}", found.version, size(data_dir))),
+        Ok(Some(found)) => {
+            Finding::ok(SUBJECT, format!("version {}, sound, {}", found.version, size(&data_dir.join("hub.db"))))
+        }
         Err(error @ StoreError::Newer { .. }) => {
             Finding::fail(SUBJECT, error.to_string(), "use the version of moot that wrote it, or a newer one")
         }
@@ -26,10 +29,23 @@ pub fn check(data_dir: &Path) -> Finding {
             "bring the log back, or restore a backup with `moot restore FILE --force`; to go on with what is there, remove \
              `hub.db-mark` beside it",
         ),
-        Err(error) => Finding::fail(SUBJECT, error.to_string(), "restore a backup with `moot restore FILE --force`"),
+        Err(error) => Finding::fail(SUBJECT, error.to_string(), RESTORE),
     }
 }
 
-fn size(data_dir: &Path) -> String {
-    output::size(std::fs::metadata(data_dir.join("hub.db")).map_or(0, |metadata| metadata.len()))
+/// Those that parts of the hub keep beside its own.
+pub fn check_others(data_dir: &Path) -> Vec<Finding> {
+    let others = match folkmoot_store::inspect_others(data_dir) {
+        Ok(others) => others,
+        Err(error) => return vec![Finding::fail(SUBJECT, error.to_string(), "check who may read the folder")],
+    };
+    let finding = |(name, problem): (PathBuf, Option<StoreError>)| match problem {
+        None => Finding::ok(SUBJECT, format!("{} is sound, {}", name.display(), size(&data_dir.join(&name)))),
+        Some(error) => Finding::fail(SUBJECT, error.to_string(), RESTORE),
+    };
+    others.into_iter().map(finding).collect()
+}
+
+fn size(database: &Path) -> String {
+    output::size(std::fs::metadata(database).map_or(0, |metadata| metadata.len()))
 }

@@ -6,8 +6,8 @@ use folkmoot_engines::availability;
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines::ALL;
 use folkmoot_telegram::api::{ApiError, Bot, Content, Me, Message, UpdateId, User};
-use folkmoot_telegram::patience::{self, patiently};
 use folkmoot_telegram::permission;
+use folkmoot_telegram::retry::{self, retrying};
 
 use crate::cli::{Fault, Settings, output, prompt};
 use crate::config::{Loaded, edit, load_path, load_text};
@@ -90,7 +90,7 @@ async fn bot(args: &Args, api_base: &str) -> anyhow::Result<(String, Bot, Me)> {
         let token = prompt::secret("Token", args.token_stdin)?.expose().trim().to_owned();
         let fault = match Bot::new(api_base, &token) {
             Err(error) => Fault::usage(error.to_string()).hint("copy the whole token that @BotFather gave you"),
-            Ok(bot) => match asked(patience::A_MOMENT, || bot.get_me()).await {
+            Ok(bot) => match asked(retry::A_MOMENT, || bot.get_me()).await {
                 Ok(me) => return Ok((token, bot, me)),
                 Err(error) if error.is_unauthorized() => token_fault(&error),
                 Err(error) => return Err(token_fault(&error).into()),
@@ -104,7 +104,7 @@ async fn bot(args: &Args, api_base: &str) -> anyhow::Result<(String, Bot, Me)> {
 }
 
 /// Asks Telegram for something, again where the network or the server fails; whoever waits is told.
-async fn asked<T, F>(patience: Option<Duration>, mut call: impl FnMut() -> F) -> Result<T, ApiError>
+async fn asked<T, F>(timeout: Option<Duration>, mut call: impl FnMut() -> F) -> Result<T, ApiError>
 where
     F: Future<Output = Result<T, ApiError>>,
 {
@@ -121,7 +121,7 @@ where
             answer
         }
     };
-    patiently(patience, patience::unless_refused, noted).await
+    retrying(timeout, retry::unless_refused, noted).await
 }
 
 fn token_fault(error: &ApiError) -> Fault {
@@ -141,7 +141,7 @@ async fn capture(bot: &Bot, name: &str) -> anyhow::Result<(i64, Option<i64>)> {
     let mut offset = skip_old(bot).await?;
     output::note(&format!("Now write anything to @{name}, in the chat or group that it should serve."));
     loop {
-        let updates = asked(patience::MINUTES, || bot.get_updates(offset, LOOK)).await;
+        let updates = asked(retry::MINUTES, || bot.get_updates(offset, LOOK)).await;
         let updates = updates.map_err(|error| token_fault(&error))?;
         for update in updates {
             offset = Some(UpdateId(update.update_id.0 + 1));
@@ -163,7 +163,7 @@ async fn capture(bot: &Bot, name: &str) -> anyhow::Result<(i64, Option<i64>)> {
 async fn skip_old(bot: &Bot) -> anyhow::Result<Option<UpdateId>> {
     let mut offset = None;
     loop {
-        let old = asked(patience::MINUTES, || bot.get_updates(offset, Duration::ZERO)).await;
+        let old = asked(retry::MINUTES, || bot.get_updates(offset, Duration::ZERO)).await;
         let old = old.map_err(|error| token_fault(&error))?;
         match old.last() {
             Some(last) => offset = Some(UpdateId(last.update_id.0 + 1)),

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::api::{Bot, Button, ChatId, Entity, EntityKind, Keyboard, MessageId, SendMessage};
+use crate::api::{Address, Bot, Button, ChatId, Entity, EntityKind, Keyboard, MessageId, MessageText};
 use crate::fake_api::{FakeApi, Fault, TOKEN};
-use crate::journal::{Content, Draft, Journal, Kind, Slip, SlipId, SlipState};
+use crate::ids::OutgoingId;
+use crate::journal::{Content, Draft, Journal, Outgoing, OutgoingKind, OutgoingState};
 use crate::outbox::{Outbox, Outcome, Outcomes};
 use crate::text::{self, Rendered};
 
@@ -47,27 +48,27 @@ impl Rig {
         Self::start_on(api, folder).await
     }
 
-    async fn post(&self, draft: Draft) -> SlipId {
+    async fn post(&self, draft: Draft) -> OutgoingId {
         self.journal.transact(move |rows| rows.post(&draft)).await.expect("posted")
     }
 
-    async fn revise(&self, slip: SlipId, text: &str) {
+    async fn revise(&self, outgoing: OutgoingId, text: &str) {
         let content = says(text);
-        self.journal.transact(move |rows| rows.revise(slip, &content)).await.expect("revised");
+        self.journal.transact(move |rows| rows.revise(outgoing, &content)).await.expect("revised");
     }
 
-    async fn slip(&self, id: SlipId) -> Slip {
-        self.journal.transact(move |rows| rows.slip(id)).await.expect("read").expect("a slip")
+    async fn outgoing(&self, id: OutgoingId) -> Outgoing {
+        self.journal.transact(move |rows| rows.outgoing(id)).await.expect("read").expect("an outgoing message")
     }
 
-    /// Waits until a slip has come to an end.
+    /// Waits until an outgoing message has come to an end.
     async fn outcome(&mut self) -> Outcome {
         let next = tokio::time::timeout(Duration::from_secs(20), self.outcomes.recv());
         next.await.expect("an outcome in time").expect("an outcome")
     }
 
     async fn drained(&self) {
-        assert!(self.outbox.drain(Duration::from_secs(20)).await, "something is still owed");
+        assert!(self.outbox.drain(Duration::from_secs(20)).await, "something is still pending");
     }
 
     fn texts(&self, chat: i64) -> Vec<String> {
@@ -80,12 +81,12 @@ fn says(text: &str) -> Content {
 }
 
 fn answer(text: &str) -> Draft {
-    Draft::new(ChatId(PERSON), Kind::Answer, says(text))
+    Draft::new(ChatId(PERSON), OutgoingKind::Answer, says(text))
 }
 
 fn sign(chat: i64) -> Draft {
     let cancel = Keyboard::row([Button::new("cancel", "cancel")]);
-    Draft::new(ChatId(chat), Kind::Sign, Content::with_keyboard(text::plain("starting"), cancel))
+    Draft::new(ChatId(chat), OutgoingKind::Sign, Content::with_keyboard(text::plain("starting"), cancel))
 }
 
 #[tokio::test]
@@ -93,14 +94,14 @@ async fn a_message_arrives_and_its_number_is_known() {
     let mut rig = Rig::start().await;
     let asked = rig.api.say(PERSON, PERSON, "fix it");
     let draft = Draft { reply_to: Some(MessageId(asked)), silent: true, ..sign(PERSON) };
-    let slip = rig.post(draft).await;
-    let Outcome::Arrived { slip: arrived, message, .. } = rig.outcome().await else { panic!("not arrived") };
-    assert_eq!(arrived, slip);
+    let outgoing = rig.post(draft).await;
+    let Outcome::Arrived { outgoing: arrived, message, .. } = rig.outcome().await else { panic!("not arrived") };
+    assert_eq!(arrived, outgoing);
     let shown = rig.api.shown(PERSON).remove(0);
     assert_eq!((shown.id, shown.reply_to, shown.silent), (message.0, Some(asked), true));
     assert_eq!(shown.buttons(), ["cancel"]);
-    let found = rig.journal.transact(move |rows| rows.slip_at(ChatId(PERSON), message)).await.unwrap();
-    assert_eq!(found.map(|slip| slip.id), Some(slip));
+    let found = rig.journal.transact(move |rows| rows.outgoing_at(ChatId(PERSON), message)).await.unwrap();
+    assert_eq!(found.map(|outgoing| outgoing.id), Some(outgoing));
 }
 
 #[tokio::test]
@@ -113,7 +114,7 @@ async fn a_final_answer_replaces_its_progress_message() {
     rig.drained().await;
     assert_eq!(rig.texts(PERSON), ["done"]);
     assert!(rig.api.calls("editMessageText").is_empty(), "nobody edits what is being replaced");
-    assert_eq!(rig.slip(progress).await.state, SlipState::Gone);
+    assert_eq!(rig.outgoing(progress).await.state, OutgoingState::Gone);
 }
 
 #[tokio::test]
@@ -130,7 +131,7 @@ async fn a_502_on_the_final_send_does_not_lose_the_answer() {
 async fn a_429_holds_up_its_own_chat_only() {
     let rig = Rig::start().await;
     rig.api.fail_next("sendMessage", Fault::too_many(5), 1);
-    rig.post(Draft::new(ChatId(GROUP), Kind::Answer, says("held"))).await;
+    rig.post(Draft::new(ChatId(GROUP), OutgoingKind::Answer, says("held"))).await;
     rig.api.wait("the 429", |world| world.calls.iter().any(|call| call.status == 429).then_some(())).await;
     rig.post(answer("free")).await;
     rig.api.wait_shown(PERSON, "the other chat's message", |message| message.text == "free").await;
@@ -174,22 +175,22 @@ async fn the_resume_line_is_kept_in_the_last_resort() {
 #[tokio::test]
 async fn a_message_that_is_not_modified_is_done() {
     let rig = Rig::start().await;
-    let slip = rig.post(sign(PERSON)).await;
+    let outgoing = rig.post(sign(PERSON)).await;
     rig.drained().await;
     let same = sign(PERSON).content;
-    rig.journal.transact(move |rows| rows.revise(slip, &same)).await.unwrap();
+    rig.journal.transact(move |rows| rows.revise(outgoing, &same)).await.unwrap();
     rig.drained().await;
-    assert_eq!(rig.slip(slip).await.state, SlipState::Settled);
+    assert_eq!(rig.outgoing(outgoing).await.state, OutgoingState::Settled);
     assert_eq!(rig.api.calls("editMessageText").last().unwrap().status, 400);
 }
 
 #[tokio::test]
 async fn last_words_of_a_message_that_was_deleted_are_sent_anew() {
     let rig = Rig::start().await;
-    let slip = rig.post(sign(PERSON)).await;
+    let outgoing = rig.post(sign(PERSON)).await;
     rig.drained().await;
     rig.api.with(|world| world.chat(PERSON).messages.values_mut().for_each(|message| message.deleted = true));
-    rig.revise(slip, "cancelled").await;
+    rig.revise(outgoing, "cancelled").await;
     rig.drained().await;
     assert_eq!(rig.texts(PERSON), ["cancelled"]);
 }
@@ -197,26 +198,26 @@ async fn last_words_of_a_message_that_was_deleted_are_sent_anew() {
 #[tokio::test]
 async fn a_message_that_cannot_be_removed_loses_its_words_and_its_buttons() {
     let rig = Rig::start().await;
-    let slip = rig.post(sign(PERSON)).await;
+    let outgoing = rig.post(sign(PERSON)).await;
     rig.drained().await;
     rig.api.fail_next("deleteMessage", Fault::refused("Bad Request: message can't be deleted for everyone"), 1);
-    rig.journal.transact(move |rows| rows.remove(slip)).await.unwrap();
+    rig.journal.transact(move |rows| rows.remove(outgoing)).await.unwrap();
     rig.drained().await;
     let left = rig.api.shown(PERSON).remove(0);
     assert_eq!(left.text, "over");
     assert!(left.buttons().is_empty());
-    assert_eq!(rig.slip(slip).await.state, SlipState::Gone);
+    assert_eq!(rig.outgoing(outgoing).await.state, OutgoingState::Gone);
 }
 
 #[tokio::test]
 async fn a_chat_that_is_gone_fails_visibly_and_holds_up_nobody() {
     let mut rig = Rig::start().await;
     rig.api.with(|world| world.chat(GROUP).closed = Some("Forbidden: bot was kicked from the supergroup chat"));
-    let slip = rig.post(Draft::new(ChatId(GROUP), Kind::Answer, says("lost"))).await;
-    let Outcome::Failed { slip: failed, reason, .. } = rig.outcome().await else { panic!("not failed") };
-    assert_eq!(failed, slip);
+    let outgoing = rig.post(Draft::new(ChatId(GROUP), OutgoingKind::Answer, says("lost"))).await;
+    let Outcome::Failed { outgoing: failed, reason, .. } = rig.outcome().await else { panic!("not failed") };
+    assert_eq!(failed, outgoing);
     assert!(reason.contains("kicked"), "{reason}");
-    let stored = rig.journal.transact(|rows| rows.failed_slips()).await.unwrap();
+    let stored = rig.journal.transact(|rows| rows.failed_outgoing()).await.unwrap();
     assert_eq!(stored.len(), 1);
     assert_eq!(stored[0].content, says("lost"), "what it would have said can still be read");
     rig.post(answer("here")).await;
@@ -228,7 +229,7 @@ async fn a_chat_that_is_gone_fails_visibly_and_holds_up_nobody() {
 async fn a_topic_that_is_gone_does_not_swallow_the_answer() {
     let rig = Rig::start().await;
     rig.api.with(|world| world.add_forum(-1_000_000_000_900).id);
-    let draft = Draft::new(ChatId(-1_000_000_000_900), Kind::Answer, says("still here"));
+    let draft = Draft::new(ChatId(-1_000_000_000_900), OutgoingKind::Answer, says("still here"));
     rig.post(Draft { topic: Some(crate::api::TopicId(77)), ..draft }).await;
     rig.drained().await;
     assert_eq!(rig.texts(-1_000_000_000_900), ["still here"]);
@@ -238,11 +239,11 @@ async fn a_topic_that_is_gone_does_not_swallow_the_answer() {
 async fn a_group_that_became_a_supergroup_gets_what_is_owed() {
     let mut rig = Rig::start().await;
     rig.api.with(|world| world.add_group(-77).moved_to = Some(GROUP));
-    let slip = rig.post(Draft::new(ChatId(-77), Kind::Answer, says("moved"))).await;
+    let outgoing = rig.post(Draft::new(ChatId(-77), OutgoingKind::Answer, says("moved"))).await;
     assert_eq!(rig.outcome().await, Outcome::Moved { from: ChatId(-77), to: ChatId(GROUP) });
     rig.drained().await;
     assert_eq!(rig.texts(GROUP), ["moved"]);
-    assert_eq!(rig.slip(slip).await.chat, ChatId(GROUP));
+    assert_eq!(rig.outgoing(outgoing).await.chat, ChatId(GROUP));
 }
 
 #[tokio::test]
@@ -264,27 +265,27 @@ async fn an_answer_whose_receipt_was_lost_is_not_sent_twice() {
         let asked = rig.api.say(PERSON, PERSON, "a question");
         rig.api.say(PERSON, PERSON, "a message in between");
         rig.api.fail_next("sendMessage", Fault::BeforeAnswer, 1);
-        let slip = rig.post(Draft { reply_to: Some(MessageId(asked)), ..answer("the answer") }).await;
+        let outgoing = rig.post(Draft { reply_to: Some(MessageId(asked)), ..answer("the answer") }).await;
         rig.api.wait_shown(PERSON, "the answer", |message| message.text == "the answer").await;
         if lost_in_a_crash {
             rig = rig.restart().await;
         }
         rig.drained().await;
         assert_eq!(rig.texts(PERSON), ["the answer"]);
-        assert_eq!(rig.slip(slip).await.state, SlipState::Settled);
+        assert_eq!(rig.outgoing(outgoing).await.state, OutgoingState::Settled);
     }
 }
 
 #[tokio::test]
 async fn progress_is_shown_but_only_the_newest() {
     let rig = Rig::start().await;
-    let slip = rig.post(sign(PERSON)).await;
+    let outgoing = rig.post(sign(PERSON)).await;
     rig.drained().await;
-    (0..50).for_each(|n| rig.journal.show(slip, says(&format!("step {n}"))));
+    (0..50).for_each(|n| rig.journal.show(outgoing, says(&format!("step {n}"))));
     let shown = rig.api.wait_shown(PERSON, "the last step", |message| message.text == "step 49").await;
     assert_eq!(shown.history, ["starting"]);
-    rig.journal.show(slip, says("step 49"));
-    rig.revise(slip, "cancelled").await;
+    rig.journal.show(outgoing, says("step 49"));
+    rig.revise(outgoing, "cancelled").await;
     rig.drained().await;
     assert_eq!(rig.texts(PERSON), ["cancelled"]);
 }
@@ -304,11 +305,11 @@ async fn signs_do_not_wait_for_the_pace_of_answers() {
 async fn a_message_removed_before_it_was_sent_never_appears() {
     let rig = Rig::start().await;
     rig.api.fail_next("sendMessage", Fault::too_many(1), 1);
-    let slip = rig.post(answer("never")).await;
-    rig.journal.transact(move |rows| rows.remove(slip)).await.unwrap();
+    let outgoing = rig.post(answer("never")).await;
+    rig.journal.transact(move |rows| rows.remove(outgoing)).await.unwrap();
     rig.drained().await;
     assert_eq!(rig.texts(PERSON), Vec::<String>::new());
-    assert_eq!(rig.slip(slip).await.state, SlipState::Gone);
+    assert_eq!(rig.outgoing(outgoing).await.state, OutgoingState::Gone);
 }
 
 #[tokio::test]
@@ -316,7 +317,7 @@ async fn many_chats_at_once_all_get_their_message() {
     let rig = Rig::start().await;
     for chat in 1000..1070 {
         rig.api.with(|world| world.add_private(chat).id);
-        rig.post(Draft::new(ChatId(chat), Kind::Answer, says("x"))).await;
+        rig.post(Draft::new(ChatId(chat), OutgoingKind::Answer, says("x"))).await;
     }
     rig.drained().await;
     // How fast is a matter of the rules, which are tested with a clock that no busy machine can disturb.
@@ -332,10 +333,12 @@ async fn orders_that_are_older_than_what_is_known_change_nothing() {
     let (journal, orders) = Journal::open(folder.path()).expect("a journal");
     // One that waits, and one that has arrived since its orders were given; both orders are still in the queue.
     journal.transact(|rows| rows.post(&answer("once"))).await.unwrap();
-    let sent = bot.send_message(&SendMessage::new(ChatId(PERSON), "first words", &[])).await.unwrap();
-    let slip = journal.transact(|rows| rows.post(&answer("first words"))).await.unwrap();
-    journal.transact(move |rows| rows.revise(slip, &says("last words"))).await.unwrap();
-    journal.transact(move |rows| rows.slip_arrived(slip, sent.message_id, 0)).await.unwrap();
+    let to = Address { chat: ChatId(PERSON), topic: None, reply_to: None, silent: false };
+    let first = MessageText { text: "first words", entities: &[], keyboard: &Keyboard::none() };
+    let sent = bot.send_message(to, first).await.unwrap();
+    let outgoing = journal.transact(|rows| rows.post(&answer("first words"))).await.unwrap();
+    journal.transact(move |rows| rows.revise(outgoing, &says("last words"))).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(outgoing, sent.message_id, 0)).await.unwrap();
     let (outbox, outcomes) = Outbox::start(bot, journal.clone(), orders, Duration::ZERO).await.expect("an outbox");
     let rig = Rig { api, folder, journal, outbox, outcomes };
     rig.post(answer("afterwards")).await;

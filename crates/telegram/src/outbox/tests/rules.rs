@@ -5,10 +5,11 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use crate::api::{ApiError, ChatId, MessageId};
-use crate::journal::{Content, Kind, Order, Slip, SlipId, SlipState};
+use crate::ids::OutgoingId;
+use crate::journal::{Content, Order, Outgoing, OutgoingKind, OutgoingState};
 use crate::outbox::item::Stage;
 use crate::outbox::pace::Weight;
-use crate::outbox::scheduler::{Action, Answer, Call, Report, Scheduler};
+use crate::outbox::scheduler::{Action, Call, CallAnswer, Report, Scheduler};
 use crate::text;
 
 const PERSON: ChatId = ChatId(7);
@@ -23,9 +24,9 @@ fn says(text: &str) -> Content {
     Content::new(text::plain(text))
 }
 
-fn slip(id: i64, chat: ChatId, kind: Kind) -> Slip {
-    Slip {
-        id: SlipId(id),
+fn outgoing(id: i64, chat: ChatId, kind: OutgoingKind) -> Outgoing {
+    Outgoing {
+        id: OutgoingId(id),
         chat,
         topic: None,
         reply_to: None,
@@ -33,7 +34,7 @@ fn slip(id: i64, chat: ChatId, kind: Kind) -> Slip {
         kind,
         silent: false,
         replaces: None,
-        state: SlipState::Waiting,
+        state: OutgoingState::Waiting,
         message: None,
         doubt: None,
         content: says(&format!("message {id}")),
@@ -43,12 +44,17 @@ fn slip(id: i64, chat: ChatId, kind: Kind) -> Slip {
 }
 
 /// A message that is there and has to be changed for good.
-fn changed(id: i64, chat: ChatId) -> Slip {
-    Slip { state: SlipState::Changed, message: Some(MessageId(id)), revision: 1, ..slip(id, chat, Kind::Answer) }
+fn changed(id: i64, chat: ChatId) -> Outgoing {
+    Outgoing {
+        state: OutgoingState::Changed,
+        message: Some(MessageId(id)),
+        revision: 1,
+        ..outgoing(id, chat, OutgoingKind::Answer)
+    }
 }
 
-fn leaving(id: i64, chat: ChatId) -> Slip {
-    Slip { state: SlipState::Leaving, message: Some(MessageId(id)), ..slip(id, chat, Kind::Answer) }
+fn leaving(id: i64, chat: ChatId) -> Outgoing {
+    Outgoing { state: OutgoingState::Leaving, message: Some(MessageId(id)), ..outgoing(id, chat, OutgoingKind::Answer) }
 }
 
 fn scheduler() -> Scheduler {
@@ -61,13 +67,13 @@ fn unreachable() -> ApiError {
 
 /// Sends a sign and lets it arrive.
 fn with_sign(scheduler: &mut Scheduler, id: i64, chat: ChatId, now: Duration) {
-    scheduler.order(Order::Post(slip(id, chat, Kind::Sign)), now);
+    scheduler.order(Order::Post(outgoing(id, chat, OutgoingKind::Sign)), now);
     let call = scheduler.next(now).expect("the sign goes at once");
-    scheduler.done(&call, Ok(Answer::Sent(MessageId(id))), now, 0.5);
+    scheduler.done(&call, Ok(CallAnswer::Sent(MessageId(id))), now, 0.5);
 }
 
 fn ids(calls: &[Call]) -> Vec<i64> {
-    calls.iter().map(|call| call.slip.0).collect()
+    calls.iter().map(|call| call.outgoing.0).collect()
 }
 
 /// Makes all calls that come until nothing more does, each taking no time and succeeding.
@@ -76,8 +82,8 @@ fn run(scheduler: &mut Scheduler, mut now: Duration) -> Vec<(Duration, Call)> {
     loop {
         while let Some(call) = scheduler.next(now) {
             let answer = match call.action {
-                Action::Send { .. } => Answer::Sent(MessageId(call.slip.0)),
-                _ => Answer::Done,
+                Action::Send { .. } => CallAnswer::Sent(MessageId(call.outgoing.0)),
+                _ => CallAnswer::Done,
             };
             scheduler.done(&call, Ok(answer), now, 0.5);
             calls.push((now, call));
@@ -94,7 +100,7 @@ fn sends_come_before_deletes_before_edits() {
     let mut scheduler = scheduler();
     scheduler.order(Order::Revise(changed(1, PERSON)), ms(0));
     scheduler.order(Order::Remove(leaving(2, PERSON)), ms(0));
-    scheduler.order(Order::Post(slip(3, PERSON, Kind::Answer)), ms(0));
+    scheduler.order(Order::Post(outgoing(3, PERSON, OutgoingKind::Answer)), ms(0));
     let calls: Vec<Call> = run(&mut scheduler, ms(0)).into_iter().map(|(_, call)| call).collect();
     assert_eq!(ids(&calls), [3, 2, 1]);
 }
@@ -103,18 +109,18 @@ fn sends_come_before_deletes_before_edits() {
 fn one_call_at_a_time_in_a_chat_and_chats_beside_each_other() {
     let mut scheduler = scheduler();
     for (id, chat) in [(1, PERSON), (2, PERSON), (3, GROUP)] {
-        scheduler.order(Order::Post(slip(id, chat, Kind::Answer)), ms(0));
+        scheduler.order(Order::Post(outgoing(id, chat, OutgoingKind::Answer)), ms(0));
     }
     let first: Vec<Call> = std::iter::from_fn(|| scheduler.next(ms(0))).collect();
     assert_eq!(ids(&first), [1, 3]);
-    scheduler.done(&first[0], Ok(Answer::Sent(MessageId(1))), ms(5), 0.5);
-    assert_eq!(scheduler.next(ms(5)).map(|call| call.slip), Some(SlipId(2)));
+    scheduler.done(&first[0], Ok(CallAnswer::Sent(MessageId(1))), ms(5), 0.5);
+    assert_eq!(scheduler.next(ms(5)).map(|call| call.outgoing), Some(OutgoingId(2)));
 }
 
 #[test]
 fn a_private_chat_gets_a_message_a_second_after_a_short_burst() {
     let mut scheduler = scheduler();
-    (1..=6).for_each(|id| drop(scheduler.order(Order::Post(slip(id, PERSON, Kind::Answer)), ms(0))));
+    (1..=6).for_each(|id| drop(scheduler.order(Order::Post(outgoing(id, PERSON, OutgoingKind::Answer)), ms(0))));
     let at: Vec<u64> = run(&mut scheduler, ms(0)).iter().map(|(at, _)| at.as_millis() as u64).collect();
     assert_eq!(at, [0, 0, 0, 1000, 2000, 3000]);
 }
@@ -122,7 +128,7 @@ fn a_private_chat_gets_a_message_a_second_after_a_short_burst() {
 #[test]
 fn a_group_gets_twenty_calls_a_minute() {
     let mut scheduler = scheduler();
-    (1..=45).for_each(|id| drop(scheduler.order(Order::Post(slip(id, GROUP, Kind::Answer)), ms(0))));
+    (1..=45).for_each(|id| drop(scheduler.order(Order::Post(outgoing(id, GROUP, OutgoingKind::Answer)), ms(0))));
     let at: Vec<u64> = run(&mut scheduler, ms(0)).iter().map(|(at, _)| at.as_secs()).collect();
     assert_eq!((at[19], at[20], at[39], at[40]), (0, 60, 60, 120));
 }
@@ -134,17 +140,17 @@ fn progress_in_a_group_leaves_room_for_answers() {
     let mut edits = 0;
     for second in 1..60 {
         let now = ms(second * 1000);
-        scheduler.order(Order::Show { slip: SlipId(1), content: says(&second.to_string()) }, now);
+        scheduler.order(Order::Show { outgoing: OutgoingId(1), content: says(&second.to_string()) }, now);
         while let Some(call) = scheduler.next(now) {
-            scheduler.done(&call, Ok(Answer::Done), now, 0.5);
+            scheduler.done(&call, Ok(CallAnswer::Done), now, 0.5);
             edits += 1;
         }
     }
     assert_eq!(edits, 13);
     let mut answers = 0;
-    (2..=9).for_each(|id| drop(scheduler.order(Order::Post(slip(id, GROUP, Kind::Answer)), ms(59_500))));
+    (2..=9).for_each(|id| drop(scheduler.order(Order::Post(outgoing(id, GROUP, OutgoingKind::Answer)), ms(59_500))));
     while let Some(call) = scheduler.next(ms(59_500)) {
-        scheduler.done(&call, Ok(Answer::Sent(MessageId(call.slip.0))), ms(59_500), 0.5);
+        scheduler.done(&call, Ok(CallAnswer::Sent(MessageId(call.outgoing.0))), ms(59_500), 0.5);
         answers += 1;
     }
     assert_eq!(answers, 6, "there is room for some answers at once");
@@ -153,7 +159,7 @@ fn progress_in_a_group_leaves_room_for_answers() {
 #[test]
 fn thirty_calls_a_second_go_to_all_chats_together() {
     let mut scheduler = scheduler();
-    (1..=70).for_each(|id| drop(scheduler.order(Order::Post(slip(id, ChatId(id), Kind::Answer)), ms(0))));
+    (1..=70).for_each(|id| drop(scheduler.order(Order::Post(outgoing(id, ChatId(id), OutgoingKind::Answer)), ms(0))));
     let at: Vec<u64> = run(&mut scheduler, ms(0)).iter().map(|(at, _)| at.as_millis() as u64).collect();
     assert_eq!((at[29], at[30], at[59], at[60]), (0, 1200, 1200, 2400));
 }
@@ -165,9 +171,9 @@ fn edits_not_more_frequent_than_the_configured_interval() {
     let mut at = Vec::new();
     for tick in 1..=100 {
         let now = ms(tick * 100);
-        scheduler.order(Order::Show { slip: SlipId(1), content: says(&tick.to_string()) }, now);
+        scheduler.order(Order::Show { outgoing: OutgoingId(1), content: says(&tick.to_string()) }, now);
         if let Some(call) = scheduler.next(now) {
-            scheduler.done(&call, Ok(Answer::Done), now, 0.5);
+            scheduler.done(&call, Ok(CallAnswer::Done), now, 0.5);
             at.push(tick * 100);
         }
     }
@@ -178,7 +184,7 @@ fn edits_not_more_frequent_than_the_configured_interval() {
 fn no_edit_when_content_unchanged() {
     let mut scheduler = scheduler();
     with_sign(&mut scheduler, 1, PERSON, ms(0));
-    scheduler.order(Order::Show { slip: SlipId(1), content: says("message 1") }, ms(10));
+    scheduler.order(Order::Show { outgoing: OutgoingId(1), content: says("message 1") }, ms(10));
     assert_eq!(scheduler.wake(ms(10)), None);
     assert_eq!(scheduler.next(ms(9000)), None);
 }
@@ -189,7 +195,7 @@ fn edits_of_one_message_overwrite_each_other_and_keep_their_turn() {
     with_sign(&mut scheduler, 1, PERSON, ms(0));
     with_sign(&mut scheduler, 2, PERSON, ms(0));
     for (id, text, at) in [(1, "a", 10), (2, "b", 20), (1, "c", 30)] {
-        scheduler.order(Order::Show { slip: SlipId(id), content: says(text) }, ms(at));
+        scheduler.order(Order::Show { outgoing: OutgoingId(id), content: says(text) }, ms(at));
     }
     let said: Vec<String> =
         run(&mut scheduler, ms(1000)).into_iter().map(|(_, call)| call.content.rendered.text).collect();
@@ -199,8 +205,8 @@ fn edits_of_one_message_overwrite_each_other_and_keep_their_turn() {
 #[test]
 fn a_message_changed_before_it_was_sent_is_sent_as_it_is_wanted_now() {
     let mut scheduler = scheduler();
-    scheduler.order(Order::Post(slip(1, PERSON, Kind::Sign)), ms(0));
-    scheduler.order(Order::Show { slip: SlipId(1), content: says("newer") }, ms(0));
+    scheduler.order(Order::Post(outgoing(1, PERSON, OutgoingKind::Sign)), ms(0));
+    scheduler.order(Order::Show { outgoing: OutgoingId(1), content: says("newer") }, ms(0));
     let calls = run(&mut scheduler, ms(0));
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0].1.content, says("newer"));
@@ -209,22 +215,22 @@ fn a_message_changed_before_it_was_sent_is_sent_as_it_is_wanted_now() {
 #[test]
 fn a_429_pauses_that_chat_for_the_time_it_says_and_no_other() {
     let mut scheduler = scheduler();
-    scheduler.order(Order::Post(slip(1, PERSON, Kind::Answer)), ms(0));
+    scheduler.order(Order::Post(outgoing(1, PERSON, OutgoingKind::Answer)), ms(0));
     let call = scheduler.next(ms(0)).unwrap();
     let limited = Err(ApiError::RateLimited { retry_after: Duration::from_secs(7) });
-    assert_eq!(scheduler.done(&call, limited, ms(10), 0.5), [Report::NotThere(SlipId(1))]);
-    scheduler.order(Order::Post(slip(2, PERSON, Kind::Sign)), ms(20));
-    scheduler.order(Order::Post(slip(3, GROUP, Kind::Answer)), ms(20));
-    assert_eq!(scheduler.next(ms(20)).map(|call| call.slip), Some(SlipId(3)));
+    assert_eq!(scheduler.done(&call, limited, ms(10), 0.5), [Report::NotThere(OutgoingId(1))]);
+    scheduler.order(Order::Post(outgoing(2, PERSON, OutgoingKind::Sign)), ms(20));
+    scheduler.order(Order::Post(outgoing(3, GROUP, OutgoingKind::Answer)), ms(20));
+    assert_eq!(scheduler.next(ms(20)).map(|call| call.outgoing), Some(OutgoingId(3)));
     assert_eq!(scheduler.next(ms(7000)), None, "signs wait as well");
     assert_eq!(scheduler.wake(ms(20)), Some(ms(7110)));
-    assert_eq!(scheduler.next(ms(7110)).map(|call| call.slip), Some(SlipId(1)), "and in their order");
+    assert_eq!(scheduler.next(ms(7110)).map(|call| call.outgoing), Some(OutgoingId(1)), "and in their order");
 }
 
 #[test]
 fn what_cannot_be_reached_is_tried_again_ever_more_slowly_and_never_given_up() {
     let mut scheduler = scheduler();
-    scheduler.order(Order::Post(slip(1, PERSON, Kind::Answer)), ms(0));
+    scheduler.order(Order::Post(outgoing(1, PERSON, OutgoingKind::Answer)), ms(0));
     let (mut now, mut pauses) = (ms(0), Vec::new());
     for _ in 0..8 {
         let call = scheduler.next(now).expect("it is tried again");
@@ -239,7 +245,7 @@ fn what_cannot_be_reached_is_tried_again_ever_more_slowly_and_never_given_up() {
 #[test]
 fn a_refused_token_drops_nothing() {
     let mut scheduler = scheduler();
-    scheduler.order(Order::Post(slip(1, PERSON, Kind::Answer)), ms(0));
+    scheduler.order(Order::Post(outgoing(1, PERSON, OutgoingKind::Answer)), ms(0));
     let call = scheduler.next(ms(0)).unwrap();
     let refused = ApiError::Rejected { code: 401, description: "Unauthorized".into(), moved_to: None };
     scheduler.done(&call, Err(refused), ms(0), 0.5);
@@ -250,23 +256,23 @@ fn a_refused_token_drops_nothing() {
 fn progress_that_telegram_will_not_take_is_dropped_but_not_the_last_words() {
     let mut scheduler = scheduler();
     with_sign(&mut scheduler, 1, PERSON, ms(0));
-    scheduler.order(Order::Show { slip: SlipId(1), content: says("p") }, ms(0));
+    scheduler.order(Order::Show { outgoing: OutgoingId(1), content: says("p") }, ms(0));
     let gone = || ApiError::Rejected { code: 400, description: "message to edit not found".into(), moved_to: None };
     let call = scheduler.next(ms(1000)).unwrap();
     assert_eq!(scheduler.done(&call, Err(gone()), ms(1000), 0.5), []);
     assert_eq!(scheduler.wake(ms(1000)), None);
-    let last = Slip { content: says("last"), ..changed(1, PERSON) };
+    let last = Outgoing { content: says("last"), ..changed(1, PERSON) };
     scheduler.order(Order::Revise(last), ms(2000));
     let call = scheduler.next(ms(2000)).unwrap();
-    assert_eq!(scheduler.done(&call, Err(gone()), ms(2000), 0.5), [Report::Vanished(SlipId(1))]);
+    assert_eq!(scheduler.done(&call, Err(gone()), ms(2000), 0.5), [Report::Vanished(OutgoingId(1))]);
     let call = scheduler.next(ms(2000)).unwrap();
     assert!(matches!(call.action, Action::Send { .. }));
     assert_eq!(call.content, says("last"));
 }
 
 /// A message of which nobody knows whether it was sent, with a number known before.
-fn doubtful(id: i64, chat: ChatId, floor: i64) -> Slip {
-    Slip { doubt: Some(MessageId(floor)), ..slip(id, chat, Kind::Answer) }
+fn doubtful(id: i64, chat: ChatId, floor: i64) -> Outgoing {
+    Outgoing { doubt: Some(MessageId(floor)), ..outgoing(id, chat, OutgoingKind::Answer) }
 }
 
 /// The numbers that are looked under, when the look at `fails` is cut short once and nothing is there.
@@ -279,9 +285,9 @@ fn looks(scheduler: &mut Scheduler, fails: i64) -> Vec<(Duration, i64)> {
                     looks.push((now, message.0));
                     let cut_short = message.0 == fails && !failed;
                     failed |= cut_short;
-                    if cut_short { Err(unreachable()) } else { Ok(Answer::NotThere) }
+                    if cut_short { Err(unreachable()) } else { Ok(CallAnswer::NotThere) }
                 }
-                _ => Ok(Answer::Sent(MessageId(9000 + call.slip.0))),
+                _ => Ok(CallAnswer::Sent(MessageId(9000 + call.outgoing.0))),
             };
             scheduler.done(&call, answer, now, 0.5);
         }
@@ -304,11 +310,11 @@ fn what_is_found_is_not_sent_again() {
     let mut scheduler = scheduler();
     scheduler.take_up(doubtful(1, PERSON, 100), ms(0));
     let first = scheduler.next(ms(0)).expect("a look");
-    scheduler.done(&first, Ok(Answer::NotThere), ms(0), 0.5);
+    scheduler.done(&first, Ok(CallAnswer::NotThere), ms(0), 0.5);
     let second = scheduler.next(ms(0)).expect("another");
     assert_eq!(second.action, Action::Find(MessageId(102)));
-    let reports = scheduler.done(&second, Ok(Answer::Done), ms(0), 0.5);
-    let arrived = Report::Arrived { slip: SlipId(1), chat: PERSON, message: MessageId(102), revision: 0 };
+    let reports = scheduler.done(&second, Ok(CallAnswer::Done), ms(0), 0.5);
+    let arrived = Report::Arrived { outgoing: OutgoingId(1), chat: PERSON, message: MessageId(102), revision: 0 };
     assert_eq!(reports, [arrived]);
     assert!(scheduler.is_idle());
 }
@@ -324,10 +330,10 @@ fn a_search_keeps_the_pace_of_a_group() {
 #[test]
 fn what_can_be_done_already_is_not_waited_for() {
     let mut scheduler = scheduler();
-    (1..=4).for_each(|id| drop(scheduler.order(Order::Post(slip(id, PERSON, Kind::Answer)), ms(0))));
+    (1..=4).for_each(|id| drop(scheduler.order(Order::Post(outgoing(id, PERSON, OutgoingKind::Answer)), ms(0))));
     for _ in 0..3 {
         let call = scheduler.next(ms(0)).expect("a burst of three");
-        scheduler.done(&call, Ok(Answer::Sent(MessageId(call.slip.0))), ms(0), 0.5);
+        scheduler.done(&call, Ok(CallAnswer::Sent(MessageId(call.outgoing.0))), ms(0), 0.5);
     }
     assert_eq!((scheduler.next(ms(999)), scheduler.wake(ms(999))), (None, Some(ms(1000))));
     // The clock may have gone on between the two questions.
@@ -349,9 +355,9 @@ fn at_the_end_last_words_to_people_do_not_wait_for_their_pace() {
 fn many_searches_leave_room_for_answers() {
     let mut scheduler = scheduler();
     (1..=40).for_each(|id| drop(scheduler.take_up(doubtful(id, ChatId(id), 100), ms(0))));
-    scheduler.order(Order::Post(slip(99, PERSON_WITHOUT_DOUBT, Kind::Answer)), ms(0));
+    scheduler.order(Order::Post(outgoing(99, PERSON_WITHOUT_DOUBT, OutgoingKind::Answer)), ms(0));
     let calls: Vec<Call> = std::iter::from_fn(|| scheduler.next(ms(0))).collect();
-    assert!(calls.iter().any(|call| call.slip == SlipId(99)), "the answer is among the first thirty calls");
+    assert!(calls.iter().any(|call| call.outgoing == OutgoingId(99)), "the answer is among the first thirty calls");
 }
 
 #[test]
@@ -364,7 +370,7 @@ fn a_supergroup_counts_for_itself_and_all_others_together() {
     for (id, chat, expected) in
         [(1, PERSON, 50), (2, GROUP, 50), (3, supergroup, 9000), (4, ChatId(-1_000_000_000_043), 0)]
     {
-        scheduler.order(Order::Post(slip(id, chat, Kind::Answer)), ms(0));
+        scheduler.order(Order::Post(outgoing(id, chat, OutgoingKind::Answer)), ms(0));
         let call = scheduler.next(ms(0)).expect("a call");
         assert!(matches!(call.action, Action::Send { floor, .. } if floor == MessageId(expected)), "{:?}", call.action);
     }
@@ -373,26 +379,29 @@ fn a_supergroup_counts_for_itself_and_all_others_together() {
 #[test]
 fn a_replaced_message_that_was_not_sent_yet_never_is() {
     let mut scheduler = scheduler();
-    scheduler.order(Order::Post(slip(1, PERSON, Kind::Sign)), ms(0));
-    scheduler.order(Order::Post(Slip { replaces: Some(SlipId(1)), ..slip(2, PERSON, Kind::Answer) }), ms(0));
+    scheduler.order(Order::Post(outgoing(1, PERSON, OutgoingKind::Sign)), ms(0));
+    scheduler.order(
+        Order::Post(Outgoing { replaces: Some(OutgoingId(1)), ..outgoing(2, PERSON, OutgoingKind::Answer) }),
+        ms(0),
+    );
     let calls: Vec<Call> = run(&mut scheduler, ms(0)).into_iter().map(|(_, call)| call).collect();
     assert_eq!(ids(&calls), [2]);
-    let removed = Slip { state: SlipState::Leaving, ..slip(1, PERSON, Kind::Sign) };
-    assert_eq!(scheduler.order(Order::Remove(removed), ms(1)), [Report::Gone(SlipId(1))]);
+    let removed = Outgoing { state: OutgoingState::Leaving, ..outgoing(1, PERSON, OutgoingKind::Sign) };
+    assert_eq!(scheduler.order(Order::Remove(removed), ms(1)), [Report::Gone(OutgoingId(1))]);
     assert!(scheduler.is_idle());
 }
 
 #[test]
 fn a_message_removed_while_it_is_being_sent_goes_away_afterwards() {
     let mut scheduler = scheduler();
-    scheduler.order(Order::Post(slip(1, PERSON, Kind::Sign)), ms(0));
+    scheduler.order(Order::Post(outgoing(1, PERSON, OutgoingKind::Sign)), ms(0));
     let call = scheduler.next(ms(0)).unwrap();
-    let removed = Slip { state: SlipState::Leaving, ..slip(1, PERSON, Kind::Sign) };
+    let removed = Outgoing { state: OutgoingState::Leaving, ..outgoing(1, PERSON, OutgoingKind::Sign) };
     assert_eq!(scheduler.order(Order::Remove(removed), ms(1)), []);
-    scheduler.done(&call, Ok(Answer::Sent(MessageId(50))), ms(2), 0.5);
+    scheduler.done(&call, Ok(CallAnswer::Sent(MessageId(50))), ms(2), 0.5);
     let call = scheduler.next(ms(2)).unwrap();
     assert_eq!(call.action, Action::Delete(MessageId(50)));
-    assert_eq!(scheduler.done(&call, Ok(Answer::Done), ms(3), 0.5), [Report::Gone(SlipId(1))]);
+    assert_eq!(scheduler.done(&call, Ok(CallAnswer::Done), ms(3), 0.5), [Report::Gone(OutgoingId(1))]);
 }
 
 #[test]
@@ -404,7 +413,10 @@ fn what_can_neither_be_removed_nor_changed_is_left_alone() {
     assert_eq!(scheduler.done(&call, Err(refused("message can't be deleted")), ms(0), 0.5), []);
     let call = scheduler.next(ms(0)).unwrap();
     assert_eq!(call.action, Action::Edit(MessageId(1)));
-    assert_eq!(scheduler.done(&call, Err(refused("message can't be edited")), ms(0), 0.5), [Report::Gone(SlipId(1))]);
+    assert_eq!(
+        scheduler.done(&call, Err(refused("message can't be edited")), ms(0), 0.5),
+        [Report::Gone(OutgoingId(1))]
+    );
     assert!(scheduler.is_idle());
 }
 
@@ -412,7 +424,7 @@ fn what_can_neither_be_removed_nor_changed_is_left_alone() {
 fn nothing_is_remembered_of_what_is_over() {
     let mut scheduler = scheduler();
     for id in 1..=100 {
-        scheduler.order(Order::Post(slip(id, PERSON, Kind::Answer)), ms(0));
+        scheduler.order(Order::Post(outgoing(id, PERSON, OutgoingKind::Answer)), ms(0));
     }
     run(&mut scheduler, ms(0));
     assert!(scheduler.is_idle());
@@ -425,8 +437,8 @@ fn nothing_is_remembered_of_what_is_over() {
 fn progress_waits_for_stored_words_and_goes_on_after_them() {
     let mut scheduler = scheduler();
     scheduler.order(Order::Revise(changed(1, PERSON)), ms(0));
-    scheduler.order(Order::Revise(Slip { kind: Kind::Sign, ..changed(2, PERSON) }), ms(0));
-    scheduler.order(Order::Show { slip: SlipId(2), content: says("progress") }, ms(0));
+    scheduler.order(Order::Revise(Outgoing { kind: OutgoingKind::Sign, ..changed(2, PERSON) }), ms(0));
+    scheduler.order(Order::Show { outgoing: OutgoingId(2), content: says("progress") }, ms(0));
     let said: Vec<String> =
         run(&mut scheduler, ms(0)).into_iter().map(|(_, call)| call.content.rendered.text).collect();
     assert_eq!(said, ["message 1", "message 2", "progress"]);
@@ -435,7 +447,7 @@ fn progress_waits_for_stored_words_and_goes_on_after_them() {
 /// What can happen to a scheduler.
 #[derive(Clone, Debug)]
 enum Step {
-    Post { chat: i64, kind: Kind },
+    Post { chat: i64, kind: OutgoingKind },
     Show(usize),
     Revise(usize),
     Remove(usize),
@@ -445,7 +457,7 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let chats = prop_oneof![Just(1_i64), Just(2), Just(-3), Just(-4)];
-    let kinds = prop_oneof![Just(Kind::Sign), Just(Kind::Answer), Just(Kind::Notice)];
+    let kinds = prop_oneof![Just(OutgoingKind::Sign), Just(OutgoingKind::Answer), Just(OutgoingKind::Notice)];
     let step = prop_oneof![
         4 => (chats, kinds).prop_map(|(chat, kind)| Step::Post { chat, kind }),
         3 => any::<prop::sample::Index>().prop_map(|index| Step::Show(index.index(64))),
@@ -460,13 +472,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// A scheduler, what a chat would show, and when it was called.
 struct Model {
     scheduler: Scheduler,
-    slips: Vec<Slip>,
+    all_outgoing: Vec<Outgoing>,
     now: Duration,
     /// The outcome of the next call, if it is to fail.
     faults: Vec<u8>,
     calls: Vec<(Duration, Call)>,
     /// What each message says in its chat.
-    shown: std::collections::BTreeMap<SlipId, Content>,
+    shown: std::collections::BTreeMap<OutgoingId, Content>,
     paused: std::collections::BTreeMap<ChatId, Duration>,
 }
 
@@ -474,34 +486,41 @@ impl Model {
     fn step(&mut self, step: Step) {
         match step {
             Step::Post { chat, kind } => {
-                let slip = slip(self.slips.len() as i64 + 1, ChatId(chat), kind);
-                self.slips.push(slip.clone());
-                self.scheduler.order(Order::Post(slip), self.now);
+                let outgoing = outgoing(self.all_outgoing.len() as i64 + 1, ChatId(chat), kind);
+                self.all_outgoing.push(outgoing.clone());
+                self.scheduler.order(Order::Post(outgoing), self.now);
             }
             Step::Show(index) => {
-                let Some(slip) = self.slips.get(index).filter(|slip| slip.revision == 0) else { return };
+                let Some(outgoing) = self.all_outgoing.get(index).filter(|outgoing| outgoing.revision == 0) else {
+                    return;
+                };
                 let content = says(&format!("progress at {:?}", self.now));
-                self.scheduler.order(Order::Show { slip: slip.id, content }, self.now);
+                self.scheduler.order(Order::Show { outgoing: outgoing.id, content }, self.now);
             }
             Step::Revise(index) => {
-                let arrived = |id: SlipId| self.shown.contains_key(&id).then_some(MessageId(id.0));
-                let Some(slip) = self.slips.get_mut(index).filter(|slip| slip.state != SlipState::Leaving) else {
+                let arrived = |id: OutgoingId| self.shown.contains_key(&id).then_some(MessageId(id.0));
+                let Some(outgoing) =
+                    self.all_outgoing.get_mut(index).filter(|outgoing| outgoing.state != OutgoingState::Leaving)
+                else {
                     return;
                 };
-                slip.revision += 1;
-                slip.content = says(&format!("last words {}", slip.revision));
-                slip.message = arrived(slip.id);
-                slip.state = if slip.message.is_some() { SlipState::Changed } else { SlipState::Waiting };
-                self.scheduler.order(Order::Revise(slip.clone()), self.now);
+                outgoing.revision += 1;
+                outgoing.content = says(&format!("last words {}", outgoing.revision));
+                outgoing.message = arrived(outgoing.id);
+                outgoing.state =
+                    if outgoing.message.is_some() { OutgoingState::Changed } else { OutgoingState::Waiting };
+                self.scheduler.order(Order::Revise(outgoing.clone()), self.now);
             }
             Step::Remove(index) => {
-                let arrived = |id: SlipId| self.shown.contains_key(&id).then_some(MessageId(id.0));
-                let Some(slip) = self.slips.get_mut(index).filter(|slip| slip.state != SlipState::Leaving) else {
+                let arrived = |id: OutgoingId| self.shown.contains_key(&id).then_some(MessageId(id.0));
+                let Some(outgoing) =
+                    self.all_outgoing.get_mut(index).filter(|outgoing| outgoing.state != OutgoingState::Leaving)
+                else {
                     return;
                 };
-                slip.message = arrived(slip.id);
-                slip.state = SlipState::Leaving;
-                self.scheduler.order(Order::Remove(slip.clone()), self.now);
+                outgoing.message = arrived(outgoing.id);
+                outgoing.state = OutgoingState::Leaving;
+                self.scheduler.order(Order::Remove(outgoing.clone()), self.now);
             }
             Step::Wait(milliseconds) => self.now += ms(milliseconds),
             Step::Fail(how) => self.faults.push(how),
@@ -519,7 +538,7 @@ impl Model {
         }
     }
 
-    fn outcome(&mut self, call: &Call) -> Result<Answer, ApiError> {
+    fn outcome(&mut self, call: &Call) -> Result<CallAnswer, ApiError> {
         let rejected = |text: &str| ApiError::Rejected { code: 400, description: text.into(), moved_to: None };
         match self.faults.pop() {
             Some(0) => {
@@ -531,30 +550,30 @@ impl Model {
                 return Err(rejected("can't parse entities"));
             }
             Some(4) if matches!(call.action, Action::Edit(_)) => {
-                self.shown.remove(&call.slip);
+                self.shown.remove(&call.outgoing);
                 return Err(rejected("message to edit not found"));
             }
             _ => {}
         }
         match call.action {
             Action::Send { .. } => {
-                let before = self.shown.insert(call.slip, call.content.clone());
+                let before = self.shown.insert(call.outgoing, call.content.clone());
                 assert_eq!(before, None, "sent twice");
-                Ok(Answer::Sent(MessageId(call.slip.0)))
+                Ok(CallAnswer::Sent(MessageId(call.outgoing.0)))
             }
             Action::Edit(_) => {
-                let before = self.shown.insert(call.slip, call.content.clone());
+                let before = self.shown.insert(call.outgoing, call.content.clone());
                 assert!(
                     call.weight == Weight::LastWords || before != Some(call.content.clone()),
                     "an edit for nothing"
                 );
-                Ok(Answer::Done)
+                Ok(CallAnswer::Done)
             }
             Action::Delete(_) => {
-                self.shown.remove(&call.slip);
-                Ok(Answer::Done)
+                self.shown.remove(&call.outgoing);
+                Ok(CallAnswer::Done)
             }
-            Action::Find(_) => Ok(Answer::NotThere),
+            Action::Find(_) => Ok(CallAnswer::NotThere),
         }
     }
 
@@ -580,20 +599,20 @@ proptest! {
     #[test]
     fn whatever_happens_everything_arrives_once_and_the_pace_is_kept(steps in steps()) {
         let mut model = Model {
-            scheduler: scheduler(), slips: Vec::new(), now: ms(0), faults: Vec::new(), calls: Vec::new(),
+            scheduler: scheduler(), all_outgoing: Vec::new(), now: ms(0), faults: Vec::new(), calls: Vec::new(),
             shown: Default::default(), paused: Default::default(),
         };
         steps.into_iter().for_each(|step| model.step(step));
         model.finish();
         prop_assert!(model.scheduler.is_idle());
-        for slip in &model.slips {
-            let shown = model.shown.get(&slip.id);
-            match slip.state {
-                SlipState::Leaving => prop_assert_eq!(shown, None, "{:?} is still there", slip.id),
+        for outgoing in &model.all_outgoing {
+            let shown = model.shown.get(&outgoing.id);
+            match outgoing.state {
+                OutgoingState::Leaving => prop_assert_eq!(shown, None, "{:?} is still there", outgoing.id),
                 // A sign that people deleted stays deleted unless it has last words.
-                _ if slip.revision == 0 && slip.kind == Kind::Sign => {}
-                _ if slip.revision == 0 => prop_assert!(shown.is_some(), "{:?} never arrived", slip.id),
-                _ => prop_assert_eq!(shown, Some(&slip.content), "{:?} does not say its last words", slip.id),
+                _ if outgoing.revision == 0 && outgoing.kind == OutgoingKind::Sign => {}
+                _ if outgoing.revision == 0 => prop_assert!(shown.is_some(), "{:?} never arrived", outgoing.id),
+                _ => prop_assert_eq!(shown, Some(&outgoing.content), "{:?} does not say its last words", outgoing.id),
             }
         }
         let at = |wanted: &dyn Fn(&Call) -> bool| -> Vec<Duration> {

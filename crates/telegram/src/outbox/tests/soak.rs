@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use crate::api::{self, ApiError, ChatId, MessageId, Sent};
 use crate::fake_api::{Fault, World};
-use crate::journal::{Content, Draft, Journal, Kind, Orders, SlipId};
+use crate::ids::OutgoingId;
+use crate::journal::{Content, Draft, Journal, Orders, OutgoingKind};
 use crate::outbox::calls;
-use crate::outbox::scheduler::{Action, Answer, Call, Report, Scheduler};
+use crate::outbox::scheduler::{Action, Call, CallAnswer, Report, Scheduler};
 use crate::text;
 
 const CHATS: [i64; 6] = [11, 12, 13, 14, -1_000_000_000_021, -1_000_000_000_022];
@@ -39,7 +40,7 @@ struct Soak {
     now: Duration,
     crashes: bool,
     /// Calls under way: when they end, and how.
-    under_way: Vec<(Duration, Call, Result<Answer, ApiError>)>,
+    under_way: Vec<(Duration, Call, Result<CallAnswer, ApiError>)>,
 }
 
 impl Soak {
@@ -65,12 +66,12 @@ impl Soak {
         self.under_way.clear();
         let (journal, orders) = Journal::open(self.folder.path()).expect("a journal");
         (self.journal, self.orders) = (journal, orders);
-        let found = self.journal.transact(|rows| Ok((rows.due_slips()?, rows.highest_messages()?))).await;
+        let found = self.journal.transact(|rows| Ok((rows.due_outgoing()?, rows.highest_messages()?))).await;
         let (left, highest) = found.expect("what is left");
         self.scheduler = Scheduler::new(Duration::from_secs(1));
         highest.into_iter().for_each(|(chat, message)| self.scheduler.seen(chat, message));
-        for slip in left {
-            let reports = self.scheduler.take_up(slip, self.now);
+        for outgoing in left {
+            let reports = self.scheduler.take_up(outgoing, self.now);
             self.store(reports).await;
         }
     }
@@ -109,12 +110,12 @@ impl Soak {
         self.now = self.now.max(until);
     }
 
-    async fn perform(&mut self, call: &Call) -> Result<Answer, ApiError> {
+    async fn perform(&mut self, call: &Call) -> Result<CallAnswer, ApiError> {
         let content = call.stage.dress(&call.content).into_owned();
         match call.action {
             Action::Send { reply_to, silent, floor, .. } => {
-                let slip = call.slip;
-                self.journal.transact(move |rows| rows.slip_doubtful(slip, Some(floor))).await.expect("noted");
+                let outgoing = call.outgoing;
+                self.journal.transact(move |rows| rows.mark_doubtful(outgoing, Some(floor))).await.expect("noted");
                 let mut body =
                     json!({ "chat_id": call.chat, "text": content.rendered.text, "disable_notification": silent });
                 body["reply_to_message_id"] = json!(reply_to);
@@ -122,21 +123,21 @@ impl Soak {
                 // Now and then the message arrives, but its receipt does not.
                 match self.dice.roll(20) {
                     0 => Err(ApiError::Unreachable { cause: "lost".into(), perhaps_done: true }),
-                    _ => Ok(Answer::Sent(sent.message_id)),
+                    _ => Ok(CallAnswer::Sent(sent.message_id)),
                 }
             }
             Action::Find(message) => {
                 let chat = call.chat;
-                let known = self.journal.transact(move |rows| rows.slip_at(chat, message)).await.expect("read");
+                let known = self.journal.transact(move |rows| rows.outgoing_at(chat, message)).await.expect("read");
                 if known.is_some() {
-                    return Ok(Answer::NotThere);
+                    return Ok(CallAnswer::NotThere);
                 }
-                self.edit(call.chat, message, &content).map(|_| Answer::Done)
+                self.edit(call.chat, message, &content).map(|_| CallAnswer::Done)
             }
-            Action::Edit(message) => self.edit(call.chat, message, &content).map(|_| Answer::Done),
+            Action::Edit(message) => self.edit(call.chat, message, &content).map(|_| CallAnswer::Done),
             Action::Delete(message) => {
                 let body = json!({ "chat_id": call.chat, "message_id": message });
-                self.call::<Value>("deleteMessage", &body).map(|_| Answer::Done)
+                self.call::<Value>("deleteMessage", &body).map(|_| CallAnswer::Done)
             }
         }
     }
@@ -162,7 +163,7 @@ impl Soak {
         let draft = Draft {
             reply_to: Some(MessageId(asked)),
             silent: true,
-            ..Draft::new(ChatId(chat), Kind::Sign, says(format!("starting {number}")))
+            ..Draft::new(ChatId(chat), OutgoingKind::Sign, says(format!("starting {number}")))
         };
         let sign = self.journal.transact(move |rows| rows.post(&draft)).await.expect("posted");
         for step in 0..self.dice.roll(4) {
@@ -173,12 +174,12 @@ impl Soak {
         self.finish(number, chat, asked, sign).await;
     }
 
-    async fn finish(&mut self, number: usize, chat: i64, asked: i64, sign: SlipId) {
+    async fn finish(&mut self, number: usize, chat: i64, asked: i64, sign: OutgoingId) {
         let content = Content::new(text::plain(&format!("final {number}")));
         let replace = self.dice.roll(3) > 0;
         let work = move |rows: &mut crate::journal::Rows<'_>| match replace {
             true => {
-                let draft = Draft::new(ChatId(chat), Kind::Answer, content);
+                let draft = Draft::new(ChatId(chat), OutgoingKind::Answer, content);
                 rows.post(&Draft { reply_to: Some(MessageId(asked)), replaces: Some(sign), ..draft }).map(drop)
             }
             false => rows.revise(sign, &content),
@@ -202,7 +203,7 @@ async fn play(seed: u64, crashes: bool) -> Soak {
         soak.prompt(number).await;
     }
     soak.run_until(soak.now + Duration::from_secs(3600)).await;
-    assert!(soak.scheduler.is_idle(), "seed {seed}: something is still owed");
+    assert!(soak.scheduler.is_idle(), "seed {seed}: something is still pending");
     let mut shown = BTreeMap::<String, usize>::new();
     for message in CHATS.iter().flat_map(|chat| soak.world.shown(*chat)) {
         *shown.entry(message.text).or_default() += 1;

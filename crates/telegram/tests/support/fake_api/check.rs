@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-const MOST_TEXT: usize = 4096;
+const MAX_TEXT: usize = 4096;
 /// The rest is ignored.
-const MOST_ENTITIES: usize = 100;
-const MOST_ENTITY_BYTES: usize = 9500;
+const MAX_ENTITIES: usize = 100;
+const MAX_ENTITY_BYTES: usize = 9500;
 
 pub fn text(body: &Value) -> Result<String, String> {
     let text = body["text"].as_str().unwrap_or_default().trim().to_owned();
     if text.is_empty() {
         return Err("Bad Request: message text is empty".into());
     }
-    if text.chars().count() > MOST_TEXT {
+    if text.chars().count() > MAX_TEXT {
         return Err("Bad Request: message is too long".into());
     }
     Ok(text)
@@ -27,10 +27,10 @@ pub fn entities(body: &Value) -> Result<Value, String> {
         let extra = |key: &str| entity[key].as_str().map_or(0, |value| value.len() + 4);
         bytes += 12 + extra("url") + extra("language");
     }
-    if bytes > MOST_ENTITY_BYTES {
+    if bytes > MAX_ENTITY_BYTES {
         return Err("Bad Request: ENTITIES_TOO_LONG".into());
     }
-    Ok(entities.iter().take(MOST_ENTITIES).cloned().collect())
+    Ok(entities.iter().take(MAX_ENTITIES).cloned().collect())
 }
 
 fn one_entity(entity: &Value, text: &str) -> Result<(), String> {

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use super::context::unknown_project;
-use super::{Answer, Call, later, said};
+use super::{Call, CommandAnswer, later, said};
 use crate::api::ForumTopic;
-use crate::bridge::{Bridge, Spot};
+use crate::bridge::Bridge;
 use crate::context::Context;
 use crate::journal::{Preference, Scope};
 use crate::shared::Shared;
+use crate::spot::Spot;
 use crate::worktree::{self, Missing};
 
 const USAGE: &str = "use `/topic PROJECT @BRANCH`, or `/topic @BRANCH` in a project's chat";
 
-pub fn topic(bridge: &Bridge, call: Call) -> Answer {
+pub fn topic(bridge: &Bridge, call: Call) -> CommandAnswer {
     let shared = bridge.shared();
     if !call.message.chat.is_forum && call.place.topic.is_none() {
         return said(
@@ -62,7 +63,7 @@ async fn open(shared: &Shared, spot: Spot, context: &Context) -> Result<String, 
     let store = move |rows: &mut crate::journal::Rows<'_>| {
         rows.prefer(scope, &Preference::Context, Some(&value))?;
         rows.prefer(scope, &Preference::Title, Some(&title))?;
-        crate::bridge::post(rows, Spot { chat, topic: Some(topic), reply_to: None }, &bound)
+        crate::spot::post(rows, Spot { chat, topic: Some(topic), reply_to: None }, &bound)
     };
     shared.journal.transact(store).await.map_err(|error| error.to_string())?;
     Ok(format!("made the topic **{}**", context.name()))

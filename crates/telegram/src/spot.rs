@@ -1,8 +1,7 @@
-//! Saying something that is no answer of an engine.
+//! Where something is said, and saying what is no answer of an engine.
 
 use crate::api::{ChatId, Message, MessageId, TopicId};
-use crate::journal::{Content, Draft, JournalError, Kind, Rows};
-use crate::shared::Shared;
+use crate::journal::{Content, Draft, JournalError, OutgoingKind, Prompt, Rows};
 use crate::text::{self, Overflow};
 
 /// Where something is said.
@@ -19,7 +18,12 @@ impl Spot {
         Self { chat: message.chat.id, topic: message.topic(), reply_to: Some(message.message_id) }
     }
 
-    pub fn draft(self, kind: Kind, content: Content) -> Draft {
+    /// As an answer to whoever asked.
+    pub fn of(prompt: &Prompt) -> Self {
+        Self { chat: prompt.chat, topic: prompt.topic, reply_to: Some(prompt.message) }
+    }
+
+    pub fn draft(self, kind: OutgoingKind, content: Content) -> Draft {
         Draft { topic: self.topic, reply_to: self.reply_to, ..Draft::new(self.chat, kind, content) }
     }
 }
@@ -28,14 +32,7 @@ impl Spot {
 pub fn post(rows: &mut Rows<'_>, spot: Spot, markdown: &str) -> Result<(), JournalError> {
     let message = text::Message { header: String::new(), body: markdown.to_owned(), footer: None };
     for page in text::pages(&message, Overflow::Split) {
-        rows.post(&spot.draft(Kind::Notice, Content::new(page)))?;
+        rows.post(&spot.draft(OutgoingKind::Notice, Content::new(page)))?;
     }
     Ok(())
-}
-
-impl Shared {
-    pub async fn say(&self, spot: Spot, markdown: impl Into<String>) -> Result<(), JournalError> {
-        let markdown = markdown.into();
-        self.journal.transact(move |rows| post(rows, spot, &markdown)).await
-    }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Call, context_here, later, said};
+use super::{Call, CommandAnswer, context_here, later, said};
 use crate::bridge::Bridge;
 use crate::context::Context;
 use crate::journal::Preference;
 use crate::shared::Shared;
 use crate::worktree::{self, Missing};
 
-pub async fn ctx(bridge: &Bridge, call: Call) -> Answer {
+pub async fn ctx(bridge: &Bridge, call: Call) -> CommandAnswer {
     let place = call.place;
     match call.arguments()[..] {
         [] => {
@@ -35,7 +35,7 @@ pub async fn ctx(bridge: &Bridge, call: Call) -> Answer {
 }
 
 /// Makes the branch where there is none, because somebody asked for it.
-fn bind(bridge: &Bridge, call: &Call, project: &str, branch: Option<&str>) -> Answer {
+fn bind(bridge: &Bridge, call: &Call, project: &str, branch: Option<&str>) -> CommandAnswer {
     let Some((alias, _)) = bridge.shared().settings.projects.find(project) else {
         return said(unknown_project(bridge.shared(), project));
     };

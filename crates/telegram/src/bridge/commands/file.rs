@@ -3,19 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Answer, Call, context_here, later, said, zip};
-use crate::api::{Document, MOST_UPLOAD};
-use crate::bridge::{Bridge, Spot};
-use crate::files;
+use folkmoot_engines::files;
+
+use super::{Call, CommandAnswer, context_here, later, said, zip};
+use crate::api::{Document, MAX_UPLOAD};
+use crate::bridge::Bridge;
 use crate::journal::Scope;
-use crate::patience::{self, patiently};
 use crate::piece::{FileRef, Piece};
+use crate::retry::{self, retrying};
 use crate::shared::Shared;
+use crate::spot::Spot;
 use crate::worktree::{self, Missing};
 
 const USAGE: &str = "send a file with `/file put PATH [--force]`, or say `/file get PATH`";
 
-pub fn file(bridge: &Bridge, call: Call) -> Answer {
+pub fn file(bridge: &Bridge, call: Call) -> CommandAnswer {
     let words: Vec<String> = call.arguments().iter().map(|&word| word.to_owned()).collect();
     let force = words.iter().any(|word| word == "--force");
     let (shared, place, spot) = (Arc::clone(bridge.shared()), call.place, call.spot);
@@ -80,7 +82,7 @@ async fn get(shared: &Arc<Shared>, place: Scope, spot: Spot, path: String) -> Re
     let (name, content) = read.map_err(|error| error.to_string())?.map_err(|error| format!("`{path}`: {error}"))?;
     let document =
         Document { chat: spot.chat, topic: spot.topic, reply_to: spot.reply_to, name: &name, content, caption: None };
-    let sent = patiently(patience::MINUTES, patience::unless_done, || shared.bot.send_document(document.clone())).await;
+    let sent = retrying(retry::MINUTES, retry::unless_done, || shared.bot.send_document(document.clone())).await;
     sent.map(drop).map_err(|error| format!("`{path}` could not be sent: {error}"))
 }
 
@@ -89,10 +91,10 @@ fn content(project: &Path, target: &Path) -> std::io::Result<(String, Vec<u8>)> 
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let too_large = || std::io::Error::other("more than 50 MB, which Telegram does not take from bots");
     if target.is_dir() {
-        let packed = zip::pack(project, target, MOST_UPLOAD)?.ok_or_else(too_large)?;
+        let packed = zip::pack(project, target, MAX_UPLOAD)?.ok_or_else(too_large)?;
         return Ok((format!("{name}.zip"), packed));
     }
-    if std::fs::metadata(target)?.len() > MOST_UPLOAD {
+    if std::fs::metadata(target)?.len() > MAX_UPLOAD {
         return Err(too_large());
     }
     Ok((name, std::fs::read(target)?))

@@ -4,18 +4,17 @@ use folkmoot_engines::engines;
 use folkmoot_engines::event::EngineId;
 use folkmoot_engines::words;
 
-use super::{Answer, Call, context_here, known_engine, said};
+use super::{Call, CommandAnswer, context_here, known_engine, said};
 use crate::bridge::Bridge;
 use crate::journal::{JournalError, Preference, Scope};
-use crate::plan;
 use crate::prepare::nearest;
 use crate::settings::Sessions;
 
 const LEVELS: [&str; 6] = ["minimal", "low", "medium", "high", "xhigh", "max"];
 
 /// Forgets the thread that would go on here.
-pub async fn new(bridge: &Bridge, call: &Call) -> Answer {
-    let scope = plan::session_scope_at(call.place, call.sender);
+pub async fn new(bridge: &Bridge, call: &Call) -> CommandAnswer {
+    let scope = call.place.session(call.sender);
     let forgotten = bridge.shared().journal.transact(move |rows| rows.forget_sessions(scope)).await?;
     said(match (bridge.shared().settings.sessions, forgotten) {
         (Sessions::Stateless, _) => {
@@ -44,7 +43,7 @@ async fn preferred(bridge: &Bridge, place: Scope, preference: Preference) -> Res
     bridge.shared().journal.transact(move |rows| nearest(rows, place, &preference)).await
 }
 
-pub async fn agent(bridge: &Bridge, call: &Call) -> Answer {
+pub async fn agent(bridge: &Bridge, call: &Call) -> CommandAnswer {
     let place = here(call.place);
     match call.arguments()[..] {
         [] => {
@@ -92,12 +91,12 @@ struct Dial {
     check: fn(&EngineId, &str) -> Option<String>,
 }
 
-pub async fn model(bridge: &Bridge, call: &Call) -> Answer {
+pub async fn model(bridge: &Bridge, call: &Call) -> CommandAnswer {
     let check = |_: &EngineId, model: &str| words::model(model).err().map(|error| error.whole());
     turn(bridge, call, &Dial { command: "model", word: "MODEL", preference: Preference::Model, check }).await
 }
 
-pub async fn reasoning(bridge: &Bridge, call: &Call) -> Answer {
+pub async fn reasoning(bridge: &Bridge, call: &Call) -> CommandAnswer {
     let check = |engine: &EngineId, level: &str| {
         let can = engines::find(engine.as_str()).is_some_and(|engine| engine.reasoning_key().is_some());
         match (can, LEVELS.contains(&level)) {
@@ -109,7 +108,7 @@ pub async fn reasoning(bridge: &Bridge, call: &Call) -> Answer {
     turn(bridge, call, &Dial { command: "reasoning", word: "LEVEL", preference: Preference::Reasoning, check }).await
 }
 
-async fn turn(bridge: &Bridge, call: &Call, dial: &Dial) -> Answer {
+async fn turn(bridge: &Bridge, call: &Call, dial: &Dial) -> CommandAnswer {
     let Dial { command, word, preference, check } = dial;
     let arguments = call.arguments();
     let (verb, name, value) = match arguments[..] {
@@ -149,7 +148,7 @@ async fn turn(bridge: &Bridge, call: &Call, dial: &Dial) -> Answer {
 }
 
 /// What makes the bot listen in a group. A topic can want it otherwise than its chat.
-pub async fn trigger(bridge: &Bridge, call: &Call) -> Answer {
+pub async fn trigger(bridge: &Bridge, call: &Call) -> CommandAnswer {
     if !call.place.chat.is_group() {
         return said("in a private chat every message counts");
     }

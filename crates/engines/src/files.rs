@@ -1,4 +1,4 @@
-//! Files between a chat and a project: stored under names that stay inside, never over something that is there.
+//! Files that people bring into a project or fetch from it: under names that stay inside, never over something that is there.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};

@@ -7,12 +7,14 @@ use folkmoot_engines::engines;
 use folkmoot_engines::event::EngineId;
 
 use crate::api::{Message, UserId};
-use crate::bridge::{Bridge, Spot};
+use crate::bridge::Bridge;
 use crate::context::Context;
-use crate::journal::{JournalError, Preference, PromptId, Rows, Scope};
+use crate::ids::PromptId;
+use crate::journal::{JournalError, Preference, Rows, Scope};
 use crate::menu::COMMANDS;
 use crate::prepare::nearest;
 use crate::shared::Shared;
+use crate::spot::Spot;
 
 mod context;
 mod file;
@@ -42,13 +44,13 @@ impl Call {
 }
 
 /// What is said in return; `None` when something else answers, now or later.
-pub type Answer = Result<Option<String>, JournalError>;
+pub type CommandAnswer = Result<Option<String>, JournalError>;
 
-fn said(words: impl Into<String>) -> Answer {
+fn said(words: impl Into<String>) -> CommandAnswer {
     Ok(Some(words.into()))
 }
 
-pub async fn run(bridge: &mut Bridge, call: Call) -> Answer {
+pub async fn run(bridge: &mut Bridge, call: Call) -> CommandAnswer {
     match call.name.as_str() {
         "cancel" => runs::cancel(bridge, &call).await,
         "status" => runs::status(bridge, &call).await,
@@ -81,7 +83,7 @@ fn help(shared: &Shared) -> String {
 }
 
 /// Does something that takes time, and says afterwards what came of it.
-fn later(bridge: &Bridge, spot: Spot, work: impl Future<Output = Option<String>> + Send + 'static) -> Answer {
+fn later(bridge: &Bridge, spot: Spot, work: impl Future<Output = Option<String>> + Send + 'static) -> CommandAnswer {
     let shared = Arc::clone(bridge.shared());
     tokio::spawn(async move {
         let Some(words) = work.await else { return };

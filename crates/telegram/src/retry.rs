@@ -24,9 +24,9 @@ pub enum Again {
     Soon,
 }
 
-/// Makes a call until it succeeds or `again` gives it up, at most for as long as `patience`.
-pub async fn patiently<T, E, F>(
-    patience: Option<Duration>,
+/// Makes a call until it succeeds or `again` gives it up, at most for as long as `timeout`.
+pub async fn retrying<T, E, F>(
+    timeout: Option<Duration>,
     again: fn(&E) -> Again,
     mut call: impl FnMut() -> F,
 ) -> Result<T, E>
@@ -34,7 +34,7 @@ where
     F: Future<Output = Result<T, E>>,
 {
     let mut backoff = Backoff::for_reconnecting();
-    let give_up = patience.map(|patience| Instant::now() + patience);
+    let give_up = timeout.map(|timeout| Instant::now() + timeout);
     loop {
         let error = match call().await {
             Ok(value) => return Ok(value),
@@ -94,12 +94,12 @@ mod tests {
 
     /// The answers in turn, then the last for ever; how often it was asked and how long that took.
     async fn tried(
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
         again: fn(&ApiError) -> Again,
         answers: Vec<Result<(), ApiError>>,
     ) -> (Result<(), ApiError>, usize, Duration) {
         let (began, mut asked) = (Instant::now(), 0);
-        let answer = patiently(patience, again, || {
+        let answer = retrying(timeout, again, || {
             asked += 1;
             std::future::ready(answers[(asked - 1).min(answers.len() - 1)].clone())
         })

@@ -3,9 +3,10 @@
 use folkmoot_engines::event::EngineId;
 use rusqlite::params;
 
-use super::{JournalError, PromptId, Rows};
+use super::{JournalError, Rows};
 use crate::api::{ChatId, TopicId, UserId};
 use crate::context::Context;
+use crate::ids::PromptId;
 
 /// What a preference holds for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +28,11 @@ impl Scope {
 
     pub fn of(self, sender: UserId) -> Self {
         Self { sender: Some(sender), ..self }
+    }
+
+    /// Where a thread goes on by itself that somebody speaks to here: the topic, the private chat, or one person in a group.
+    pub fn session(self, sender: UserId) -> Self {
+        if self.chat.is_group() && self.topic.is_none() { self.of(sender) } else { self }
     }
 
     fn key(self) -> (i64, i64, i64) {

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::files;
+use folkmoot_engines::files;
 
 /// What goes into one archive at most; a folder of more files is not meant for a phone.
-const MOST_FILES: usize = 5_000;
+const MAX_FILES: usize = 5_000;
 
 struct Entry {
     name: String,
@@ -21,7 +21,7 @@ pub fn pack(project: &Path, folder: &Path, most: u64) -> std::io::Result<Option<
     walk(project, folder, &mut paths)?;
     let root = project.canonicalize()?;
     let (mut archive, mut entries) = (Vec::new(), Vec::new());
-    if paths.len() > MOST_FILES {
+    if paths.len() > MAX_FILES {
         return Ok(None);
     }
     for path in paths {
@@ -49,7 +49,7 @@ fn walk(project: &Path, folder: &Path, paths: &mut Vec<std::path::PathBuf>) -> s
     for entry in below {
         let (path, kind) = (entry.path(), entry.file_type()?);
         let relative = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().into_owned();
-        if files::inside(project, &relative).is_err() || paths.len() > MOST_FILES {
+        if files::inside(project, &relative).is_err() || paths.len() > MAX_FILES {
             continue;
         }
         match (kind.is_dir(), kind.is_file()) {

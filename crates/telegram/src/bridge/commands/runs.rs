@@ -2,13 +2,13 @@
 
 use folkmoot_engines::desk::Cancelled;
 
-use super::{Answer, Call, later, said};
+use super::{Call, CommandAnswer, later, said};
 use crate::bridge::Bridge;
-use crate::journal::Slip;
+use crate::journal::Outgoing;
 use crate::usage as sums;
 
 /// The run whose message is replied to; without a reply, the only one there is here.
-pub async fn cancel(bridge: &mut Bridge, call: &Call) -> Answer {
+pub async fn cancel(bridge: &mut Bridge, call: &Call) -> CommandAnswer {
     let replies = call.message.replied_to().is_some();
     let here = bridge.prompts_at(call.place);
     let prompt = match (call.prompt, replies, &here[..]) {
@@ -24,22 +24,22 @@ pub async fn cancel(bridge: &mut Bridge, call: &Call) -> Answer {
     }
 }
 
-pub async fn status(bridge: &Bridge, call: &Call) -> Answer {
+pub async fn status(bridge: &Bridge, call: &Call) -> CommandAnswer {
     let mut lines = bridge.status_lines(call.place.chat);
-    let failed = bridge.shared().journal.transact(|rows| rows.failed_slips()).await?;
+    let failed = bridge.shared().journal.transact(|rows| rows.failed_outgoing()).await?;
     lines.extend(undelivered(&failed));
     said(if lines.is_empty() { "nothing runs, and nothing waits".to_owned() } else { lines.join("  \n") })
 }
 
 /// What Telegram would not take, wherever it was to go: otherwise nobody would hear of it.
-fn undelivered(failed: &[Slip]) -> Option<String> {
+fn undelivered(failed: &[Outgoing]) -> Option<String> {
     let last = failed.last()?;
     let reason = last.reason.as_deref().unwrap_or("refused");
     Some(format!("✗ undelivered: {}, the last to chat {}: {reason}", failed.len(), last.chat))
 }
 
 /// Something that a running engine should take into account now, where it can.
-pub fn steer(bridge: &mut Bridge, call: Call) -> Answer {
+pub fn steer(bridge: &mut Bridge, call: Call) -> CommandAnswer {
     let prompt = call.prompt.or_else(|| match &bridge.prompts_at(call.place)[..] {
         [only] => Some(*only),
         _ => None,
@@ -57,7 +57,7 @@ pub fn steer(bridge: &mut Bridge, call: Call) -> Answer {
     })
 }
 
-pub async fn usage(bridge: &Bridge) -> Answer {
+pub async fn usage(bridge: &Bridge) -> CommandAnswer {
     let now = Bridge::now();
     bridge.shared().journal.transact(move |rows| sums::report(rows, now)).await.map(Some)
 }
@@ -66,16 +66,16 @@ pub async fn usage(bridge: &Bridge) -> Answer {
 mod tests {
     use super::*;
     use crate::api::ChatId;
-    use crate::journal::{Content, Draft, Journal, Kind};
+    use crate::journal::{Content, Draft, Journal, OutgoingKind};
 
     #[tokio::test]
     async fn the_status_names_what_could_not_be_delivered() {
         let folder = tempfile::tempdir().unwrap();
         let (journal, _orders) = Journal::open(folder.path()).unwrap();
         let failed = journal.transact(|rows| {
-            let id = rows.post(&Draft::new(ChatId(-5), Kind::Answer, Content::default()))?;
-            rows.slip_failed(id, "Telegram refused: chat not found (400)")?;
-            rows.failed_slips()
+            let id = rows.post(&Draft::new(ChatId(-5), OutgoingKind::Answer, Content::default()))?;
+            rows.mark_failed(id, "Telegram refused: chat not found (400)")?;
+            rows.failed_outgoing()
         });
         let line = undelivered(&failed.await.unwrap());
         let expected = "✗ undelivered: 1, the last to chat -5: Telegram refused: chat not found (400)";

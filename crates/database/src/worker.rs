@@ -1,0 +1,177 @@
+//! A thread that has the connection, for callers who must not wait on a disk.
+//!
+//! Work comes as closures over the connection. Each is all or nothing, those that wait at the same time share one commit,
+//! and the caller hears of it after the commit.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::{DatabaseError, Schema};
+
+/// How many closures share one commit.
+const MAX_BATCH: usize = 64;
+
+/// A handle on the thread; cheap to clone. The file is closed when the last one is gone.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    jobs: mpsc::Sender<Job>,
+}
+
+/// Runs in a transaction and leaves behind whoever is to be told how that ended.
+type Job = Box<dyn FnOnce(&Connection) -> Tell + Send>;
+type Tell = Box<dyn FnOnce(Result<(), DatabaseError>) + Send>;
+
+impl Worker {
+    /// Opens a file, which blocks, and starts its thread.
+    pub fn open(schema: &Schema, path: &Path) -> Result<Self, DatabaseError> {
+        Self::start(schema.open(path)?, path)
+    }
+
+    /// Starts the thread of a file that is open; it is named after the file.
+    pub fn start(connection: Connection, path: &Path) -> Result<Self, DatabaseError> {
+        let (jobs, waiting) = mpsc::channel();
+        let thread = Thread { connection, path: path.to_owned() };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        std::thread::Builder::new()
+            .name(name)
+            .spawn(move || thread.run(&waiting))
+            .map_err(DatabaseError::in_file(path))?;
+        Ok(Self { jobs })
+    }
+
+    /// Runs `work` in a transaction; what it returns comes after the commit. An error undoes all it did.
+    pub async fn transact<T, E, W>(&self, work: W) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+        W: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        self.transact_then(work, |value| value).await
+    }
+
+    /// The same; `then` runs after the commit and before the caller goes on, in the order of the commits.
+    pub async fn transact_then<T, U, E, W, C>(&self, work: W, then: C) -> Result<U, E>
+    where
+        T: Send + 'static,
+        U: Send + 'static,
+        E: From<DatabaseError> + Send + 'static,
+        W: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        C: FnOnce(T) -> U + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            let outcome = attempt(connection, work);
+            Box::new(move |commit| {
+                let told = commit.map_err(E::from).and(outcome).map(then);
+                let _ = sender.send(told);
+            })
+        });
+        self.jobs.send(job).map_err(|_| DatabaseError::Closed)?;
+        receiver.await.unwrap_or(Err(DatabaseError::Closed.into()))
+    }
+}
+
+/// One closure: all of it, or nothing.
+fn attempt<T, E: From<DatabaseError>>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
+    let batch = |sql| connection.execute_batch(sql).map_err(DatabaseError::from);
+    batch("SAVEPOINT work")?;
+    let outcome = work(connection);
+    if outcome.is_err() {
+        batch("ROLLBACK TO work")?;
+    }
+    batch("RELEASE work")?;
+    outcome
+}
+
+struct Thread {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Thread {
+    fn run(self, jobs: &mpsc::Receiver<Job>) {
+        while let Ok(first) = jobs.recv() {
+            let waiting = std::iter::from_fn(|| jobs.try_recv().ok()).take(MAX_BATCH - 1);
+            self.commit(std::iter::once(first).chain(waiting));
+        }
+    }
+
+    fn commit(&self, batch: impl Iterator<Item = Job>) {
+        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
+        let waiting: Vec<Tell> = batch.map(|job| job(&self.connection)).collect();
+        let committed = begun.and_then(|()| self.connection.execute_batch("COMMIT"));
+        if let Err(error) = &committed {
+            let _ = self.connection.execute_batch("ROLLBACK");
+            tracing::error!(file = %self.path.display(), %error, "the database could not be written");
+        }
+        let outcome = committed.map_err(DatabaseError::from);
+        waiting.into_iter().for_each(|tell| tell(outcome.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Schema =
+        Schema { mark: *b"Tst", migrations: &["CREATE TABLE one (a INTEGER)"], pragmas: &[], statements: 4 };
+
+    fn worker() -> (tempfile::TempDir, Worker) {
+        let folder = tempfile::tempdir().unwrap();
+        let worker = Worker::open(&ONE, &folder.path().join("one.db")).unwrap();
+        (folder, worker)
+    }
+
+    fn add(connection: &Connection, number: i64) -> Result<(), DatabaseError> {
+        connection.execute("INSERT INTO one VALUES (?)", [number])?;
+        Ok(())
+    }
+
+    async fn count(worker: &Worker) -> i64 {
+        let count = |connection: &Connection| {
+            connection.query_row("SELECT count(*) FROM one", [], |row| row.get(0)).map_err(DatabaseError::from)
+        };
+        worker.transact(count).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_fails_half_way_did_not_happen_and_hurts_nobody_else() {
+        let (_folder, worker) = worker();
+        let failing = worker.transact(|connection| {
+            add(connection, 1)?;
+            Err::<(), _>(DatabaseError::Failed("no".into()))
+        });
+        let (failed, stored) = tokio::join!(failing, worker.transact(|connection| add(connection, 2)));
+        assert_eq!((failed, stored), (Err(DatabaseError::Failed("no".into())), Ok(())));
+        assert_eq!(count(&worker).await, 1);
+    }
+
+    #[tokio::test]
+    async fn many_at_once_are_all_stored_and_told_of_in_their_order() {
+        let (_folder, worker) = worker();
+        let (told, order) = mpsc::channel();
+        let all = (0..200).map(|number| {
+            let (worker, told) = (worker.clone(), told.clone());
+            async move {
+                let then = move |()| told.send(number).unwrap();
+                worker.transact_then(move |connection| add(connection, number), then).await
+            }
+        });
+        let mut waiting = tokio::task::JoinSet::new();
+        all.for_each(|one| drop(waiting.spawn(one)));
+        assert!(waiting.join_all().await.into_iter().all(|outcome: Result<(), DatabaseError>| outcome.is_ok()));
+        assert_eq!(count(&worker).await, 200);
+        let read = |connection: &Connection| {
+            let mut statement = connection.prepare("SELECT a FROM one ORDER BY rowid")?;
+            let rows = statement.query_map([], |row| row.get(0))?;
+            rows.collect::<Result<Vec<i64>, _>>().map_err(DatabaseError::from)
+        };
+        assert_eq!(worker.transact(read).await.unwrap(), order.try_iter().collect::<Vec<_>>());
+    }
+}
