@@ -3,7 +3,7 @@
 #![no_main]
 
 use folkmoot_action::deny::Subjects;
-use folkmoot_action::{Shown, shell, visible};
+use folkmoot_action::{CommandLine, Proposal, Shown, Subject, shell, visible};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -19,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     for line in shown.lines() {
         assert_eq!(visible::exact(&line), line);
     }
-    let detail = serde_json::json!({"tool_name": "Bash", "input": {"command": text}});
-    let _ = Subjects::of(&text, detail.as_object().expect("an object"), &[]).fit("git push");
+    let subject = Subject::Command { tool: "Bash".to_owned(), lines: vec![CommandLine::Text(text.to_string())] };
+    let proposal = Proposal { subject: &subject, rest: &serde_json::Map::new() };
+    let _ = Subjects::of(&text, &proposal, &[]).fit("git push");
 });

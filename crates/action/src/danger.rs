@@ -1,22 +1,20 @@
 //! What people should be warned of before they read anything else.
 
-use serde_json::{Map, Value};
-
 use crate::deny::without_globals;
-use crate::known;
 use crate::shell::Command;
+use crate::subject::Proposal;
 
 /// The warning for an action; `None`: nothing stands out.
-pub fn warning(detail: &Map<String, Value>) -> Option<String> {
+pub fn warning(proposal: &Proposal<'_>) -> Option<String> {
     let mut found: Vec<&str> = Vec::new();
     let mut unclear = None;
-    for line in known::commands(detail) {
-        let reading = line.reading();
+    for line in proposal.lines() {
+        let reading = line.line.reading();
         found.extend(reading.commands.iter().flat_map(of_command));
         unclear = unclear.or(reading.unclear);
     }
-    found.extend(known::tool(detail).and_then(of_tool));
-    found.extend(known::paths(detail).iter().find_map(|path| of_path(path)));
+    found.extend(of_tool(proposal.subject.tool()));
+    found.extend(proposal.paths().iter().find_map(|path| of_path(path)));
     let mut said: Vec<String> = Vec::new();
     for one in found {
         if !said.iter().any(|known| known == one) {
@@ -148,12 +146,19 @@ fn of_tool(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::guess::guessed;
+    use crate::subject::AskKind;
+
+    fn guess(detail: Value) -> Option<String> {
+        let (subject, rest) = guessed(AskKind::Permission, detail.as_object().unwrap());
+        warning(&Proposal { subject: &subject, rest: &rest })
+    }
 
     fn of(command: &str) -> Option<String> {
-        warning(json!({"command": command}).as_object().unwrap())
+        guess(json!({"command": command}))
     }
 
     #[test]
@@ -191,7 +196,7 @@ mod tests {
 
     #[test]
     fn tools_and_files_are_looked_at_too() {
-        let of = |detail: Value| warning(detail.as_object().unwrap());
+        let of = guess;
         assert!(of(json!({"tool_name": "mcp__db__delete_rows", "input": {}})).is_some());
         assert!(of(json!({"tool_name": "Write", "input": {"file_path": "/p/.git/hooks/pre-commit"}})).is_some());
         assert_eq!(of(json!({"tool_name": "Write", "input": {"file_path": "/p/src/a.rs"}})), None);

@@ -1,9 +1,7 @@
 //! Patterns of what is never allowed, held against every spelling of an action.
 
-use serde_json::{Map, Value};
-
-use crate::known;
 use crate::shell::{self, Command, Reading};
+use crate::subject::Proposal;
 
 /// Everything patterns are held against.
 pub struct Subjects {
@@ -13,19 +11,20 @@ pub struct Subjects {
 
 impl Subjects {
     /// The tool, its lines and files, and whatever else the engine calls it.
-    pub fn of(title: &str, detail: &Map<String, Value>, files: &[String]) -> Self {
-        let tool = known::tool(detail).unwrap_or_default();
-        let lines: Vec<known::Line> = known::commands(detail).collect();
+    pub fn of(title: &str, proposal: &Proposal<'_>, files: &[String]) -> Self {
+        let tool = proposal.subject.tool();
+        let lines = proposal.lines();
         let mut texts = vec![title.to_lowercase(), tool.to_lowercase()];
         for line in &lines {
-            texts.push(format!("{tool}({})", line.text).to_lowercase());
-            texts.push(line.text.trim().to_lowercase());
+            let text = line.line.text();
+            texts.push(format!("{tool}({text})").to_lowercase());
+            texts.push(text.trim().to_lowercase());
         }
         if lines.is_empty() {
             texts.push(format!("{tool}()").to_lowercase());
         }
         texts.extend(files.iter().map(|file| file.to_lowercase()));
-        let readings: Vec<Reading> = lines.iter().map(known::Line::reading).collect();
+        let readings: Vec<Reading> = lines.iter().map(|line| line.line.reading()).collect();
         for command in readings.iter().flat_map(|reading| &reading.commands) {
             texts.extend(spellings(command));
         }
@@ -36,11 +35,6 @@ impl Subjects {
     pub fn fit(&self, pattern: &str) -> bool {
         let commands = || self.readings.iter().flat_map(|reading| &reading.commands);
         self.texts.iter().any(|text| fits(pattern, text)) || commands().any(|command| means(pattern, command))
-    }
-
-    /// Whether all that would be run is known.
-    pub fn are_certain(&self) -> bool {
-        self.readings.iter().all(Reading::is_certain)
     }
 }
 
@@ -157,13 +151,15 @@ fn operands_fit(wanted: &[String], args: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::Map;
 
     use super::*;
+    use crate::shell::CommandLine;
+    use crate::subject::Subject;
 
     fn hits(pattern: &str, command: &str) -> bool {
-        let detail = json!({"tool_name": "Bash", "input": {"command": command}});
-        Subjects::of("Bash", detail.as_object().unwrap(), &[]).fit(pattern)
+        let subject = Subject::Command { tool: "Bash".into(), lines: vec![CommandLine::Text(command.into())] };
+        Subjects::of("Bash", &Proposal { subject: &subject, rest: &Map::new() }, &[]).fit(pattern)
     }
 
     #[test]
@@ -222,14 +218,5 @@ mod tests {
         for command in ["rm -r x", "rm x", "rm -i x", "ls -rf", "rm -f x"] {
             assert!(!hits("rm -rf *", command), "{command}");
         }
-    }
-
-    #[test]
-    fn what_is_not_certain_says_so() {
-        let certain = |command: &str| {
-            let detail = json!({"command": command});
-            Subjects::of("", detail.as_object().unwrap(), &[]).are_certain()
-        };
-        assert!(certain("git push") && !certain("$x push") && !certain("git $x"));
     }
 }

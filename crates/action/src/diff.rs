@@ -1,7 +1,7 @@
 //! A change as lines that go and lines that come.
 
 /// Beyond this many pairs of lines all old ones go and all new ones come.
-const MOST_PAIRS: usize = 250_000;
+const MAX_PAIRS: usize = 250_000;
 
 /// Old and new text line by line, `-` and `+` in front of what changes.
 pub fn between(old: &str, new: &str) -> String {
@@ -29,7 +29,7 @@ pub fn all(sign: char, text: &str) -> String {
 }
 
 fn changed(old: &[&str], new: &[&str], out: &mut Vec<String>) {
-    if old.len().saturating_mul(new.len()) > MOST_PAIRS {
+    if old.len().saturating_mul(new.len()) > MAX_PAIRS {
         out.extend(old.iter().map(|line| format!("-{line}")));
         out.extend(new.iter().map(|line| format!("+{line}")));
         return;

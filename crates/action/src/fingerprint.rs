@@ -1,7 +1,10 @@
 //! What makes two actions the same: everything that is asked for, and nothing that an engine only counts.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+
+use crate::subject::AskKind;
 
 /// What an engine asked, without the numbers that its adapter names as its own bookkeeping. Only the top of the engine's own
 /// envelope is looked at: inside what a tool is given, every field counts, whatever it is called.
@@ -10,34 +13,35 @@ pub fn lasting(detail: &Map<String, Value>, bookkeeping: &[&str]) -> Map<String,
     detail.iter().filter(|(name, _)| lasts(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Everything that identifies an action.
+/// An action itself: the same whenever the same is asked for, and never that of another action.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Identity(String);
+
+impl Identity {
+    /// `asked` is everything that is asked for, without bookkeeping; see [`lasting`].
+    pub fn of(kind: AskKind, title: &str, asked: &Map<String, Value>, options: &[String]) -> Self {
+        Self(digest(&json!([kind, title, asked, options])))
+    }
+
+    /// The action of this agent at this place.
+    pub fn fingerprint(&self, place: &Place<'_>) -> String {
+        let Place { agent, engine, folder, machine } = place;
+        digest(&json!([self.0, agent, engine, folder, machine]))
+    }
+}
+
+/// Who would do it, and where.
 #[derive(Clone, Copy, Debug)]
-pub struct Identity<'a> {
+pub struct Place<'a> {
     pub agent: &'a str,
     pub engine: &'a str,
-    pub kind: &'a str,
-    pub title: &'a str,
-    /// Without bookkeeping; see [`lasting`].
-    pub detail: &'a Map<String, Value>,
-    pub options: &'a [String],
     pub folder: &'a str,
     pub machine: &'a str,
 }
 
-impl Identity<'_> {
-    pub fn fingerprint(&self) -> String {
-        let all = json!([
-            self.agent,
-            self.engine,
-            self.kind,
-            self.title,
-            self.detail,
-            self.options,
-            self.folder,
-            self.machine
-        ]);
-        Sha256::digest(all.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
-    }
+fn digest(value: &Value) -> String {
+    Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -46,18 +50,8 @@ mod tests {
 
     fn print(detail: &Value) -> String {
         let detail = lasting(detail.as_object().unwrap(), &["threadId", "itemId"]);
-        let (title, folder, machine) = ("t", "/p", "laptop");
-        let identity = Identity {
-            agent: "a",
-            engine: "e",
-            kind: "permission",
-            title,
-            detail: &detail,
-            options: &[],
-            folder,
-            machine,
-        };
-        identity.fingerprint()
+        let place = Place { agent: "a", engine: "e", folder: "/p", machine: "laptop" };
+        Identity::of(AskKind::Permission, "t", &detail, &[]).fingerprint(&place)
     }
 
     #[test]
@@ -78,21 +72,31 @@ mod tests {
 
     #[test]
     fn agent_engine_kind_folder_and_machine_count() {
-        let detail = Map::new();
-        let (title, options): (_, &[String]) = ("t", &[]);
-        let one =
-            Identity { agent: "a", engine: "e", kind: "k", title, detail: &detail, options, folder: "f", machine: "m" };
+        let one = Place { agent: "a", engine: "e", folder: "f", machine: "m" };
+        let asked = |kind| Identity::of(kind, "t", &Map::new(), &[]);
         let others = [
-            Identity { agent: "b", ..one },
-            Identity { engine: "x", ..one },
-            Identity { kind: "plan", ..one },
-            Identity { folder: "g", ..one },
-            Identity { machine: "n", ..one },
+            Place { agent: "b", ..one },
+            Place { engine: "x", ..one },
+            Place { folder: "g", ..one },
+            Place { machine: "n", ..one },
             // Values do not run into each other.
-            Identity { folder: "fm", machine: "", ..one },
+            Place { folder: "fm", machine: "", ..one },
         ];
         for other in others {
-            assert_ne!(one.fingerprint(), other.fingerprint(), "{other:?}");
+            let same = asked(AskKind::Permission);
+            assert_ne!(same.fingerprint(&one), same.fingerprint(&other), "{other:?}");
         }
+        assert_ne!(asked(AskKind::Permission), asked(AskKind::Plan));
+    }
+
+    #[test]
+    fn title_and_options_count() {
+        let asked = |title: &str, options: &[&str]| {
+            let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+            Identity::of(AskKind::Question, title, &Map::new(), &options)
+        };
+        assert_ne!(asked("a", &[]), asked("b", &[]));
+        assert_ne!(asked("a", &["x"]), asked("a", &["y"]));
+        assert_ne!(asked("a", &["x", "y"]), asked("a", &["x,y"]));
     }
 }

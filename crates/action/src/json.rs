@@ -19,6 +19,11 @@ pub fn pretty(value: &Value) -> String {
     }
 }
 
+/// Whether an object has no other names than these.
+pub fn only(value: &Value, names: &[&str]) -> bool {
+    value.as_object().is_some_and(|fields| fields.keys().all(|name| names.contains(&name.as_str())))
+}
+
 fn depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),

@@ -8,12 +8,13 @@ use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use folkmoot_action::known;
+use folkmoot_engines::engines;
 use folkmoot_engines::event::Ask;
 use folkmoot_engines::git::Place;
 
-/// Names that are outside wherever they stand in a path: what is in them is run, or tells others what to run, without a question.
-const OUTSIDE: [&str; 34] = [
+/// Names that are outside wherever they stand in a path, beside those that the engines name: what is in them is run, or tells
+/// others what to run, without a question.
+const OUTSIDE: [&str; 26] = [
     // Git: its folder, and what its hooks are usually kept in.
     ".git",
     "git~1",
@@ -21,15 +22,7 @@ const OUTSIDE: [&str; 34] = [
     ".gitconfig",
     ".githooks",
     ".husky",
-    // The agents' own settings, and ours.
-    ".claude",
-    ".claude.json",
-    ".mcp.json",
-    ".codex",
-    ".opencode",
-    "opencode.json",
-    "opencode.jsonc",
-    ".pi",
+    // Settings of agents that are none of our engines, and ours.
     ".cursor",
     ".gemini",
     "moot.toml",
@@ -55,7 +48,7 @@ const OUTSIDE: [&str; 34] = [
 
 /// Whether every file is inside; a change that names none does not count as inside.
 pub(crate) fn is_inside(ask: &Ask, folder: &Path) -> bool {
-    let paths = known::paths(&ask.detail);
+    let paths = ask.proposal().paths();
     !paths.is_empty() && paths.iter().all(|path| is_own(Path::new(path), folder))
 }
 
@@ -92,7 +85,11 @@ fn is_outside(name: &OsStr) -> bool {
     let seen: String = name.chars().filter(|c| !hidden(*c)).flat_map(char::to_lowercase).collect();
     // `name:stream` is a part of the file `name` on some.
     let seen = seen.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
-    name.contains(char::is_control) || name.starts_with('~') || OUTSIDE.contains(&seen)
+    name.contains(char::is_control) || name.starts_with('~') || OUTSIDE.contains(&seen) || is_engines(seen)
+}
+
+fn is_engines(name: &str) -> bool {
+    engines::ALL.iter().any(|engine| engine.project_files().contains(&name))
 }
 
 /// Where a way really leads; `None` when a link on it leads nowhere, or when that cannot be told.
@@ -130,19 +127,19 @@ fn is_gits(path: &Path, folder: &Path) -> bool {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use folkmoot_engines::event::AskKind;
+    use folkmoot_engines::event::Subject;
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn ask(detail: Value) -> Ask {
-        let detail = detail.as_object().unwrap().clone();
-        let (id, title) = ("1".into(), "t".into());
-        Ask { id, kind: AskKind::Permission, title, detail, options: Vec::new(), withdrawn: false }
+    fn ask(paths: &[&str], rest: &Value) -> Ask {
+        let paths = paths.iter().map(|&path| path.to_owned()).collect();
+        let subject = Subject::Edit { tool: "Edit".into(), paths, diff: Vec::new() };
+        Ask { subject, rest: rest.as_object().unwrap().clone(), ..Ask::default() }
     }
 
     fn edits(folder: &Path, path: &str) -> bool {
-        is_inside(&ask(json!({"tool_name": "Edit", "input": {"file_path": path}})), folder)
+        is_inside(&ask(&[path], &json!({})), folder)
     }
 
     /// A project with a file, beside something that is not the project's.
@@ -177,7 +174,7 @@ mod tests {
         for path in ["/etc/passwd", "../o/secret", "src/../../o/secret", "~/x", "~", "", ".", "src/a\nb", "/"] {
             assert!(!edits(&project, path), "{path:?}");
         }
-        assert!(!is_inside(&ask(json!({"tool_name": "Edit"})), &project));
+        assert!(!is_inside(&ask(&[], &json!({})), &project));
     }
 
     #[test]
@@ -271,14 +268,15 @@ mod tests {
     #[test]
     fn every_path_of_a_question_counts_wherever_it_stands() {
         let (_root, project) = project();
-        let inside = |detail: Value| is_inside(&ask(detail), &project);
-        assert!(inside(json!({"changes": {"src/a.rs": {"update": {}}}})));
-        assert!(inside(json!({"changes": [{"path": "src/a.rs", "kind": {"type": "update"}}]})));
-        assert!(inside(json!({"permission": "edit", "metadata": {"filepath": "src/a.rs", "diff": "-x"}})));
-        assert!(!inside(json!({"changes": [{"path": "src/a.rs", "kind": {"type": "update", "move_path": "/etc/x"}}]})));
-        assert!(!inside(json!({"fileChanges": {"src/a.rs": {}, ".git/config": {}}})));
-        assert!(!inside(json!({"changes": {"src/a.rs": {}}, "grantRoot": "/"})));
-        assert!(!inside(json!({"permission": "edit", "metadata": {"filepath": "/etc/x"}})));
-        assert!(!inside(json!({"input": {"file_path": "src/a.rs"}, "blocked_path": "/etc/x"})));
+        let beside = |rest: Value| is_inside(&ask(&["src/a.rs"], &rest), &project);
+        assert!(beside(json!({"changes": {"src/a.rs": {"update": {}}}})));
+        assert!(beside(json!({"changes": [{"path": "src/a.rs", "kind": {"type": "update"}}]})));
+        assert!(beside(json!({"metadata": {"filepath": "src/a.rs", "diff": "-x"}})));
+        assert!(!beside(json!({"changes": [{"path": "src/a.rs", "kind": {"type": "update", "move_path": "/etc/x"}}]})));
+        assert!(!beside(json!({"fileChanges": {"src/a.rs": {}, ".git/config": {}}})));
+        assert!(!beside(json!({"changes": {"src/a.rs": {}}, "grantRoot": "/"})));
+        assert!(!beside(json!({"metadata": {"filepath": "/etc/x"}})));
+        assert!(!beside(json!({"input": {"file_path": "src/a.rs"}, "blocked_path": "/etc/x"})));
+        assert!(!is_inside(&ask(&["src/a.rs", "/etc/x"], &json!({})), &project));
     }
 }

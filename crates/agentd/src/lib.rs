@@ -7,6 +7,7 @@
 
 pub mod command;
 pub mod daemon;
+mod error;
 pub mod hub;
 mod inside;
 pub mod journal;
@@ -18,5 +19,6 @@ pub mod settings;
 pub mod wake;
 pub mod wire;
 
-pub use daemon::{DaemonError, Handle, run};
+pub use daemon::{Handle, run};
+pub use error::DaemonError;
 pub use settings::{AgentSpec, EngineAgent, Kind, Policy, ProgramAgent, Settings};

@@ -94,7 +94,7 @@ fn launch(engine: &'static dyn Engine, settings: &Settings) -> Launch {
     let program = if settings.command.is_empty() { engine.id().to_string() } else { settings.command.clone() };
     let env = settings.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
-    Launch { program, env, pass: passed(engine.variables(), settings), folder, ..Launch::default() }
+    Launch { program, env, pass: passed(&engine.variables(), settings), folder, ..Launch::default() }
 }
 
 /// What the program says of itself, started like for a run: an engine may have changed its own program.

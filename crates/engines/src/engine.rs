@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::event::{Answer, Ask, Detail, EngineId, Event, ResumeToken};
+use crate::event::{Answer, EngineId, Event, ResumeToken};
 use crate::resume::ResumeCodec;
-use crate::words;
+
+pub mod words;
 
 /// An adapter to one command line.
 pub trait Engine: Send + Sync {
@@ -29,15 +30,21 @@ pub trait Engine: Send + Sync {
     fn prepare(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         words::check(self.codec(), self.reasoning_key(), order)?;
         let mut plan = self.plan(order)?;
-        if let Source::Process(launch) | Source::Server(launch) = &mut plan.source {
-            launch.pass = passed(self.variables(), order.settings);
+        if let Some(launch) = plan.source.launch_mut() {
+            launch.pass = passed(&self.variables(), order.settings);
         }
         Ok(plan)
     }
 
     /// Variables of our own environment that the program reads, beside those that every program gets; `X_*` stands for all
     /// that begin so.
-    fn variables(&self) -> &'static [&'static str] {
+    fn variables(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// Names of files and folders in a project that tell the program what to run, or what it may do: no agent changes them
+    /// without a question.
+    fn project_files(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -51,35 +58,9 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// What is known of its questions. What is not known is never let pass without a person.
-    fn questions(&self) -> KnownQuestions {
-        KnownQuestions::default()
-    }
-
     /// Whether it is a program at all; the script engine is not.
     fn needs_program(&self) -> bool {
         true
-    }
-}
-
-/// What an adapter knows of the questions that its engine asks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KnownQuestions {
-    /// Fields at the top of a question's detail that only count what the engine does: new every time, and no part of what is
-    /// asked. Nothing inside what a tool is given is ever left out.
-    pub bookkeeping: &'static [&'static str],
-    /// Tools that only read files, or change nothing but the engine's own notes.
-    pub reads: &'static [&'static str],
-    /// Tools that change the files they name and do nothing else.
-    pub edits: &'static [&'static str],
-    /// It asks about changes of files without naming a tool.
-    pub names_changes: bool,
-}
-
-impl KnownQuestions {
-    /// What is asked, without what the engine only counts: this is told to people, and this is what their decision is about.
-    pub fn matter(self, ask: &Ask) -> Detail {
-        folkmoot_action::lasting(&ask.detail, self.bookkeeping)
     }
 }
 
@@ -164,9 +145,27 @@ pub enum Source {
     /// A process that writes a line per event.
     Process(Launch),
     /// A process that serves HTTP on loopback: events over `/event`, orders as requests.
-    Server(Launch),
+    Server(LocalServer),
     /// A file that is played.
     Script(Vec<String>),
+}
+
+impl Source {
+    fn launch_mut(&mut self) -> Option<&mut Launch> {
+        match self {
+            Self::Process(launch) | Self::Server(LocalServer { launch, .. }) => Some(launch),
+            Self::Script(_) => None,
+        }
+    }
+}
+
+/// A program that serves HTTP on loopback. Other users of this machine can reach its port, so it is given a password.
+pub struct LocalServer {
+    pub launch: Launch,
+    /// As whom we speak to it.
+    pub user: &'static str,
+    /// The variable in which it finds the password.
+    pub password: &'static str,
 }
 
 /// What a program may see of our environment: what its engine reads, and what the configuration names.

@@ -9,6 +9,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+mod ask;
+
+pub use ask::{Answer, Ask, AskKind, Identity, Subject};
+
 /// A free-form table, as `meta`, `detail` and `usage` are.
 pub type Detail = Map<String, Value>;
 
@@ -179,57 +183,6 @@ pub enum Level {
     Info,
     Warning,
     Error,
-}
-
-/// What a question is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AskKind {
-    /// May I do this?
-    Permission,
-    /// Which of these, or what?
-    Question,
-    /// Shall I go on with this plan?
-    Plan,
-}
-
-/// A question of the engine to people.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ask {
-    pub id: String,
-    pub kind: AskKind,
-    pub title: String,
-    /// What the engine wants to do, exactly as it said it.
-    #[serde(default)]
-    pub detail: Detail,
-    /// Words that the engine offers as answers; empty: allow or deny, or free text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub options: Vec<String>,
-    /// The engine no longer waits for an answer.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub withdrawn: bool,
-}
-
-/// What people say to an [`Ask`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Answer {
-    /// Yes, this once; `input` replaces what the engine wanted to do, where it takes that.
-    Allow {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        input: Option<Value>,
-    },
-    /// Yes, also for the rest of the session.
-    AllowAlways,
-    /// No, and why; `stop` also ends the turn.
-    Deny {
-        #[serde(default)]
-        note: String,
-        #[serde(default)]
-        stop: bool,
-    },
-    /// The answers to a question, in the order of its parts.
-    Reply { answers: Vec<String> },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

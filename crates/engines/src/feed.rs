@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::engine::{EngineError, Exit, Launch, Source};
+use crate::engine::{EngineError, Exit, LocalServer, Source};
 use crate::json;
 use crate::process::lines::{Line, MOST_LINE};
 use crate::process::{Host, Process};
@@ -29,7 +29,7 @@ impl Feed {
     pub fn start(source: Source, host: &Host) -> Result<Self, EngineError> {
         Ok(match source {
             Source::Process(launch) => Self::Process(Box::new(Process::start(&launch, host)?)),
-            Source::Server(launch) => Self::Server(Box::new(Server::start(launch, host)?)),
+            Source::Server(server) => Self::Server(Box::new(Server::start(server, host)?)),
             Source::Script(lines) => Self::Script(Script::new(lines)),
         })
     }
@@ -90,6 +90,7 @@ const LISTENING: &str = "listening on ";
 pub struct Server {
     process: Process,
     client: reqwest::Client,
+    user: &'static str,
     password: String,
     base: Option<String>,
     waiting: Vec<String>,
@@ -99,16 +100,16 @@ pub struct Server {
 }
 
 impl Server {
-    fn start(mut launch: Launch, host: &Host) -> Result<Self, EngineError> {
-        // Other users of this machine can reach the port, so it needs a password.
+    fn start(server: LocalServer, host: &Host) -> Result<Self, EngineError> {
+        let LocalServer { mut launch, user, password: variable } = server;
         let password = uuid::Uuid::new_v4().simple().to_string();
-        launch.env.push(("OPENCODE_SERVER_PASSWORD".into(), Some(password.clone())));
+        launch.env.push((variable.to_owned(), Some(password.clone())));
         let process = Process::start(&launch, host)?;
         let builder = reqwest::Client::builder().no_proxy().tls_certs_only([]);
         let client = builder.build().map_err(|error| EngineError { sentence: error.to_string(), hint: None })?;
         let (sender, lines) = mpsc::channel(64);
         let begun = Instant::now();
-        Ok(Self { process, client, password, base: None, waiting: Vec::new(), lines, sender, begun })
+        Ok(Self { process, client, user, password, base: None, waiting: Vec::new(), lines, sender, begun })
     }
 
     async fn next(&mut self) -> Incoming {
@@ -160,7 +161,7 @@ impl Server {
 
     fn request(&self, method: &str, url: &str) -> reqwest::RequestBuilder {
         let method = method.parse().unwrap_or(reqwest::Method::GET);
-        self.client.request(method, url).basic_auth("opencode", Some(&self.password))
+        self.client.request(method, url).basic_auth(self.user, Some(&self.password))
     }
 }
 

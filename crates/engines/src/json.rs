@@ -61,3 +61,28 @@ pub fn message(value: &Value) -> Option<String> {
         _ => None,
     }
 }
+
+/// Whether an object has no other names than these.
+pub fn holds_only(fields: &Map<String, Value>, names: &[&str]) -> bool {
+    fields.keys().all(|name| names.contains(&name.as_str()))
+}
+
+/// Takes the texts with these names out of an object; `None`, and nothing is taken, when one of them is no text.
+pub fn take_texts(fields: &mut Map<String, Value>, names: &[&str]) -> Option<Vec<String>> {
+    let said = || names.iter().filter(|name| fields.contains_key(**name));
+    let texts = said().map(|name| fields[*name].as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()?;
+    names.iter().for_each(|name| drop(fields.remove(*name)));
+    Some(texts)
+}
+
+/// All the questions that a request asks, as one line.
+pub fn questions(request: &Value) -> String {
+    list(request, "questions").iter().filter_map(|question| words(question, "question")).collect::<Vec<_>>().join(" ")
+}
+
+/// The words that the first question of a request offers.
+pub fn options(request: &Value) -> Vec<String> {
+    let first = list(request, "questions").first().map_or(&[][..], |question| list(question, "options"));
+    let labels = first.iter().filter_map(|option| text(option, "label").or_else(|| option.as_str()));
+    labels.map(str::to_owned).collect()
+}

@@ -15,7 +15,6 @@ mod json;
 #[cfg(test)]
 mod testing;
 mod tools;
-pub mod words;
 
 pub mod contract;
 mod feed;
@@ -33,3 +32,5 @@ pub mod progress;
 pub mod router;
 pub mod scheduler;
 pub mod worktree;
+
+pub use engine::words;

@@ -5,8 +5,10 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::contract::{Contract, Step};
-use crate::engine::{Control, Dialog, Engine, Exit, Launch, Mode, Order, Output, Plan, Settings, Source, Unsupported};
-use crate::event::{ActionEvent, Completed, Event, ResumeToken};
+use crate::engine::{
+    Control, Dialog, Engine, Exit, Launch, LocalServer, Mode, Order, Output, Plan, Settings, Source, Unsupported,
+};
+use crate::event::{ActionEvent, Ask, Completed, Event, ResumeToken};
 
 pub struct Play {
     engine: &'static dyn Engine,
@@ -25,7 +27,7 @@ pub fn plan(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, setti
 
 pub fn launch(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, settings: &Settings) -> Launch {
     match plan(engine, mode, resume, settings).source {
-        Source::Process(launch) | Source::Server(launch) => launch,
+        Source::Process(launch) | Source::Server(LocalServer { launch, .. }) => launch,
         Source::Script(_) => panic!("a script has no process"),
     }
 }
@@ -105,4 +107,48 @@ impl Play {
         };
         self.actions().iter().map(line).collect()
     }
+}
+
+/// Every value of a request is part of what tells the ask from others, and no field that only counts is.
+pub fn assert_identity_is_the_action(request: &Value, bookkeeping: &[&str], ask: impl Fn(&Value) -> Ask) {
+    let before = ask(request).identity;
+    for place in places(request) {
+        let counts = bookkeeping.iter().any(|name| place.split('/').nth(1) == Some(name));
+        let mut other = request.clone();
+        change(other.pointer_mut(&place).unwrap());
+        assert_eq!(ask(&other).identity == before, counts, "{place} of {request}");
+    }
+}
+
+/// Every value of a request is shown, but those of fields that only count.
+pub fn assert_nothing_is_hidden(request: &Value, bookkeeping: &[&str], ask: impl Fn(&Value) -> Ask) {
+    let shown = serde_json::to_value(ask(request).shown(None, None)).unwrap().to_string();
+    for place in
+        places(request).iter().filter(|place| !bookkeeping.iter().any(|name| place.split('/').nth(1) == Some(name)))
+    {
+        let value = request.pointer(place).unwrap();
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let quoted = Value::from(text).to_string();
+        assert!(shown.contains(quoted.trim_matches('"')), "{place} of {request} is not in {shown}");
+    }
+}
+
+/// Where the values of a request stand.
+fn places(value: &Value) -> Vec<String> {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
+        Value::Array(items) => items.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        _ => return vec![String::new()],
+    };
+    let below = |(name, value): (String, &Value)| places(value).into_iter().map(move |rest| format!("/{name}{rest}"));
+    inner.into_iter().flat_map(below).collect()
+}
+
+fn change(value: &mut Value) {
+    *value = match value {
+        Value::String(text) => Value::from(format!("{text}~")),
+        Value::Number(number) => Value::from(number.as_f64().unwrap_or(0.0) + 1.0),
+        Value::Bool(flag) => Value::from(!*flag),
+        _ => Value::from(1),
+    };
 }

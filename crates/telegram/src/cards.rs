@@ -1,7 +1,6 @@
 //! Cards: a question of an engine as people see it, and what their buttons and words mean to the engine.
 
-use folkmoot_action::{Asked, Part, PartKind, Shown, Subject};
-use folkmoot_engines::engines;
+use folkmoot_action::{Part, PartKind, Shown};
 use folkmoot_engines::event::{Answer, Ask, AskKind};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +37,7 @@ pub fn answer(ask: &Ask, choice: Choice) -> Option<(Answer, String)> {
 
 /// What a reply to the card means: the answer to a question, or what to do instead.
 pub fn note(ask: &Ask, text: &str) -> (Answer, String) {
-    match ask.kind {
+    match ask.kind() {
         AskKind::Question => (Answer::Reply { answers: vec![text.to_owned()] }, "answered".to_owned()),
         AskKind::Permission | AskKind::Plan => {
             (Answer::Deny { note: text.to_owned(), stop: false }, "denied with a note".to_owned())
@@ -75,20 +74,11 @@ impl Question {
 
     /// What people see, as on every other surface.
     pub fn shown(&self) -> Shown {
-        let ask = &self.ask;
-        let subject = match ask.kind {
-            AskKind::Permission => Subject::Permission,
-            AskKind::Question => Subject::Question,
-            AskKind::Plan => Subject::Plan,
-        };
-        let (folder, machine) = (self.folder.as_deref(), self.machine.as_deref());
-        let known = engines::find(&self.engine).map(|engine| engine.questions()).unwrap_or_default();
-        let detail = known.matter(ask);
-        Shown::of(&Asked { subject, says: &ask.title, detail: &detail, options: &ask.options, folder, machine })
+        self.ask.shown(self.folder.as_deref(), self.machine.as_deref())
     }
 
     fn message(&self, footer: String) -> Message {
-        let word = match self.ask.kind {
+        let word = match self.ask.kind() {
             AskKind::Permission => "permission",
             AskKind::Question => "question",
             AskKind::Plan => "plan",
@@ -108,7 +98,7 @@ impl Question {
         let rest = self.pages().rest_button(data(Choice::Rest));
         let options = ask.options.iter().take(MAX_OPTIONS).enumerate();
         let options = options.map(|(number, word)| vec![Button::new(word.clone(), data(Choice::Option(number)))]);
-        let rows: Vec<Vec<Button>> = match ask.kind {
+        let rows: Vec<Vec<Button>> = match ask.kind() {
             AskKind::Question => options.chain([vec![deny()]]).collect(),
             AskKind::Permission | AskKind::Plan => {
                 vec![vec![Button::new("Allow once", data(Choice::Once)), deny()]]
@@ -222,7 +212,7 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 fn footer(ask: &Ask) -> String {
-    match ask.kind {
+    match ask.kind() {
         AskKind::Question => "Reply to this message to answer in your own words.".to_owned(),
         AskKind::Permission | AskKind::Plan => "Reply to this message to deny and say what to do instead.".to_owned(),
     }
@@ -254,14 +244,8 @@ mod tests {
     use super::*;
 
     fn question(kind: AskKind, detail: Value, options: &[&str]) -> Question {
-        let ask = Ask {
-            id: "q".into(),
-            kind,
-            title: "Bash: do *it*".into(),
-            detail: detail.as_object().unwrap().clone(),
-            options: options.iter().map(|&word| word.to_owned()).collect(),
-            withdrawn: false,
-        };
+        let ask = json!({"id": "q", "kind": kind, "title": "Bash: do *it*", "detail": detail, "options": options});
+        let ask = serde_json::from_value(ask).unwrap();
         Question { ask, engine: "claude".into(), folder: Some("/src/site".into()), machine: Some("laptop".into()) }
     }
 

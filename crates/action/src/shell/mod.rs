@@ -5,18 +5,20 @@
 //! then people are asked. So it must never be sure of something wrong, while being unsure too often only costs a question.
 //! Crates with a whole grammar exist; they would bring a syntax tree of every construct, all of which would be "unclear" here.
 
+mod line;
 mod unwrap;
 mod words;
 
 use std::str::Chars;
 
+pub use line::CommandLine;
 pub use words::quoted;
 use words::{Word, is_assignment, is_steering_variable};
 
 /// Deeper than this nothing is read.
-const MOST_DEPTH: usize = 12;
+const MAX_DEPTH: usize = 12;
 /// Longer lines are not read at all.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// What a line would run, as far as that can be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,7 +82,7 @@ pub fn read_words(words: &[String]) -> Reading {
 }
 
 fn read_into(line: &str, depth: usize, reading: &mut Reading) {
-    if depth > MOST_DEPTH || line.len() > MOST_BYTES {
+    if depth > MAX_DEPTH || line.len() > MAX_BYTES {
         return reading.unsure("it is too long or too deep to be read");
     }
     Reader { rest: line.chars(), depth, reading, documents: Vec::new() }.list(None);
@@ -215,7 +217,7 @@ impl Reader<'_, '_> {
 
     /// The commands inside a pair that has just begun.
     fn nested(&mut self, end: char) {
-        if self.depth >= MOST_DEPTH {
+        if self.depth >= MAX_DEPTH {
             self.rest = "".chars();
             return self.reading.unsure("it is too long or too deep to be read");
         }

@@ -1,7 +1,7 @@
 //! Programs that run other programs: what stands behind `env`, `sudo`, `xargs`, `sh -c`, `find -exec` and their kind.
 
 use super::words::{Word, is_assignment, is_steering_variable};
-use super::{Command, MOST_DEPTH, Reading, Simple, program, read_into};
+use super::{Command, MAX_DEPTH, Reading, Simple, program, read_into};
 
 /// How the options of a program that runs another one are read.
 struct Wrapper {
@@ -139,7 +139,7 @@ const KEYWORDS: [&str; 12] = ["{", "}", "if", "then", "else", "elif", "while", "
 pub(super) fn run(simple: Simple, depth: usize, reading: &mut Reading) {
     let Simple { mut words, writes, is_fed } = simple;
     let mut writes = Some(writes);
-    for _ in 0..MOST_DEPTH {
+    for _ in 0..MAX_DEPTH {
         let Some(first) = words.first() else { return };
         if first.is_open || first.is_pattern {
             reading.unsure("which program it runs is only known when it runs");

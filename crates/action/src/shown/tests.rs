@@ -198,6 +198,9 @@ fn values() -> impl Strategy<Value = Value> {
             Just("type"),
             Just("label"),
             Just("question"),
+            Just("subject"),
+            Just("lines"),
+            Just("patterns"),
         ];
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
@@ -217,7 +220,63 @@ fn leaves(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// A subject of any kind that was stored, with whatever else stands beside it.
+fn subjects() -> impl Strategy<Value = Value> {
+    let word = || "[a-z]{1,6}".prop_map(|word| format!("mark-{word}"));
+    let words = || proptest::collection::vec(word(), 1..4);
+    prop_oneof![
+        (word(), words()).prop_map(|(tool, lines)| json!({"kind": "command", "tool": tool, "lines": lines})),
+        words().prop_map(|line| json!({"kind": "command", "lines": [line]})),
+        (word(), words(), word()).prop_map(|(file, paths, text)| {
+            json!({"kind": "edit", "paths": paths, "diff": [{"file": file, "text": text}]})
+        }),
+        (words(), words()).prop_map(|(paths, patterns)| json!({"kind": "read", "paths": paths, "patterns": patterns})),
+        (word(), values()).prop_map(|(name, input)| json!({"kind": "tool", "name": name, "input": input})),
+        (word(), values()).prop_map(|(name, more)| json!({"kind": "edit", "paths": [name], "more": more})),
+    ]
+}
+
+#[test]
+fn what_the_asker_says_it_is_is_shown_as_that() {
+    let shown =
+        |subject: Value, detail: Value| question(json!({"kind": "permission", "subject": subject, "detail": detail}));
+    let run =
+        shown(json!({"kind": "command", "tool": "Bash", "lines": ["rm -rf x", ["git", "push"]]}), json!({"cwd": "/p"}));
+    assert_eq!((run.heading.as_str(), run.warning.is_some()), ("Run a command", true));
+    let wanted = [
+        ("Command", PartKind::Command, "rm -rf x"),
+        ("Command (2)", PartKind::Command, "git push"),
+        ("Folder (cwd)", PartKind::Place, "/p"),
+    ];
+    assert_eq!(parts(&run), wanted);
+    let diff = json!([{"file": "a (new)", "text": "+x"}]);
+    let edit = shown(json!({"kind": "edit", "tool": "Write", "paths": ["a", "/etc/x"], "diff": diff}), json!({}));
+    assert_eq!(edit.heading, "Change files");
+    assert_eq!(parts(&edit), [("File", PartKind::Place, "/etc/x"), ("a (new)", PartKind::Diff, "+x")]);
+    let read = shown(json!({"kind": "read", "tool": "Glob", "paths": ["src"], "patterns": ["*.rs"]}), json!({}));
+    assert_eq!(read.heading, "Read files");
+    assert_eq!(parts(&read), [("File", PartKind::Place, "src"), ("Pattern", PartKind::Argument, "*.rs")]);
+    let tool = shown(json!({"kind": "tool", "name": "mcp__db__delete", "input": {"row_id": 7}}), json!({}));
+    assert_eq!(tool.heading, "Use a tool: mcp__db__delete");
+    assert_eq!(parts(&tool), [("input.row_id", PartKind::Argument, "7")]);
+    let odd = shown(json!({"kind": "edit", "tool": "mcp__x", "paths": ["a"]}), json!({"input": {"script": "make"}}));
+    assert_eq!(odd.heading, "Use a tool: mcp__x", "what runs something is no edit, whoever says so");
+}
+
 proptest! {
+    #[test]
+    fn every_value_of_any_subject_is_somewhere_in_what_is_shown(subject in subjects(), detail in values()) {
+        let payload = json!({"kind": "permission", "subject": subject, "detail": detail});
+        let shown = Shown::of_question(false, "a", &payload.to_string());
+        let all = serde_json::to_string(&shown).unwrap();
+        let mut wanted = Vec::new();
+        leaves(&subject, &mut wanted);
+        leaves(&detail, &mut wanted);
+        for leaf in wanted.iter().filter(|leaf| leaf.starts_with("mark-")) {
+            prop_assert!(all.contains(leaf), "{leaf} of {payload} is not in {shown:#?}");
+        }
+    }
+
     #[test]
     fn every_value_of_any_payload_is_somewhere_in_what_is_shown(payload in values()) {
         let shown = Shown::of_question(false, "a", &payload.to_string());

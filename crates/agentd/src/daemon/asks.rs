@@ -3,9 +3,7 @@
 //! The hub knows a question by its fingerprint, so asking again is always right: what is still open stays one question, and
 //! what was decided meanwhile, also while nobody waited for it, is answered with that decision, once.
 
-use folkmoot_action::{too_large, visible};
-use folkmoot_engines::engine::KnownQuestions;
-use folkmoot_engines::engines;
+use folkmoot_action::{Payload, too_large, visible};
 use folkmoot_engines::event::{Answer, Ask, AskKind};
 use serde_json::{Value, json};
 
@@ -15,7 +13,7 @@ use crate::policy::{self, Ruling};
 use crate::wire::{owned, text};
 
 /// The hub's own limit, with room for the sign that more was said.
-const MOST_ACTION_CHARS: usize = 480;
+const MAX_ACTION_CHARS: usize = 480;
 
 /// A question that waits for people.
 pub(crate) struct Open {
@@ -32,7 +30,7 @@ impl Daemon {
     pub(super) async fn asked(&mut self, ticket: Ticket, ask: Ask) {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let spec = &live.agent.spec;
-        match policy::rule(spec.policy, &spec.deny, known(&live.engine), &ask, &live.folder) {
+        match policy::rule(spec.policy, &spec.deny, &ask, &live.folder) {
             Ruling::Allow => self.answer(ticket, ask.id, Answer::Allow { input: None }),
             Ruling::Deny(note) => self.answer(ticket, ask.id, Answer::Deny { note, stop: false }),
             Ruling::AskPeople => {
@@ -51,17 +49,9 @@ impl Daemon {
             open.again = true;
             return;
         }
-        let matter = known(&live.engine).matter(&open.ask);
-        let machine = &self.settings.machine;
-        let payload = json!({
-            "engine": live.engine,
-            "kind": open.ask.kind,
-            "detail": matter,
-            "options": open.ask.options,
-            "folder": live.folder.to_string_lossy(),
-            "machine": machine,
-        })
-        .to_string();
+        let (machine, folder) = (&self.settings.machine, live.folder.to_string_lossy());
+        let (proposal, options) = (open.ask.proposal(), open.ask.options.as_slice());
+        let payload = Payload { engine: &live.engine, proposal, options, folder: &folder, machine }.text();
         if let Some(note) = too_large(payload.len()) {
             return self.decided(ticket, id, Answer::Deny { note, stop: false });
         }
@@ -72,7 +62,7 @@ impl Daemon {
             "action": action_of(&open.ask),
             "payload": payload,
             "kind": "permission",
-            "fingerprint": policy::fingerprint(&live.agent.id, &live.engine, &open.ask, &matter, &live.folder, machine),
+            "fingerprint": policy::fingerprint(&live.agent.id, &live.engine, &open.ask, &live.folder, machine),
             "run_id": run.id,
             "message_id": live.wake.message_ids.first(),
         });
@@ -160,24 +150,20 @@ impl Daemon {
     }
 }
 
-fn known(engine: &str) -> KnownQuestions {
-    engines::find(engine).map(|engine| engine.questions()).unwrap_or_default()
-}
-
 /// What the engine says of it, in one line; the payload has all of it.
 fn action_of(ask: &Ask) -> String {
     let title = visible::line(&ask.title.split_whitespace().collect::<Vec<_>>().join(" "));
     match title.chars().count() {
         0 => "go on".to_owned(),
-        1..=MOST_ACTION_CHARS => title,
-        _ => title.chars().take(MOST_ACTION_CHARS - 1).chain(['…']).collect(),
+        1..=MAX_ACTION_CHARS => title,
+        _ => title.chars().take(MAX_ACTION_CHARS - 1).chain(['…']).collect(),
     }
 }
 
 /// A decision in the words of the engine; the note goes with it where the engine takes one.
 fn answer_of(ask: &Ask, approved: bool, note: Option<&str>) -> Answer {
     let note = note.unwrap_or_default().to_owned();
-    match (ask.kind, approved) {
+    match (ask.kind(), approved) {
         (AskKind::Question, true) => {
             let word =
                 if note.is_empty() { ask.options.first().cloned().unwrap_or_else(|| "yes".to_owned()) } else { note };
@@ -190,11 +176,18 @@ fn answer_of(ask: &Ask, approved: bool, note: Option<&str>) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use folkmoot_engines::event::Subject;
+
     use super::*;
 
     fn ask(kind: AskKind, title: &str, options: &[&str]) -> Ask {
         let options = options.iter().map(|&option| option.to_owned()).collect();
-        Ask { id: "1".into(), kind, title: title.into(), detail: Default::default(), options, withdrawn: false }
+        let subject = match kind {
+            AskKind::Permission => Subject::default(),
+            AskKind::Question => Subject::Question,
+            AskKind::Plan => Subject::Plan,
+        };
+        Ask { id: "1".into(), subject, title: title.into(), options, ..Ask::default() }
     }
 
     #[test]

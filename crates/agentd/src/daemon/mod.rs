@@ -19,8 +19,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use self::recent::Recent;
+use crate::error::DaemonError;
 use crate::hub::Rest;
-use crate::journal::{Journal, JournalError, KeptRun, Owed};
+use crate::journal::{Journal, KeptRun, Owed};
 use crate::link::{CallError, Heard, Identity, Link};
 use crate::programs::Programs;
 use crate::settings::{AgentSpec, EngineAgent, Kind, Settings};
@@ -49,16 +50,6 @@ const CALM: Duration = Duration::from_secs(2);
 const STOP_RUNS: Duration = Duration::from_millis(2600);
 /// How long last words may take to leave then; what does not arrive is sent at the next start.
 const STOP_LINK: Duration = Duration::from_millis(500);
-
-#[derive(Debug, thiserror::Error)]
-pub enum DaemonError {
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    #[error("the hub does not know the key of this daemon: {0}")]
-    Refused(String),
-    #[error("the socket `{}` cannot be opened: {cause}", path.display())]
-    Socket { path: PathBuf, cause: std::io::Error },
-}
 
 /// Names a prompt in the desk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

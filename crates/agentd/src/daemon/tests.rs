@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folkmoot_engines::engines;
-use folkmoot_engines::event::{Ask, AskKind};
+use folkmoot_engines::event::Ask;
 use folkmoot_engines::locks::Locks;
 use folkmoot_engines::run::Runner;
 use reqwest::Url;
@@ -95,14 +95,7 @@ fn agent(folder: &std::path::Path) -> Hosted {
 
 fn permission() -> Ask {
     let detail = json!({"command": "make"}).as_object().unwrap().clone();
-    Ask {
-        id: "ask_1".into(),
-        kind: AskKind::Permission,
-        title: "make".into(),
-        detail,
-        options: vec![],
-        withdrawn: false,
-    }
+    Ask { id: "ask_1".into(), title: "make".into(), detail, ..Ask::default() }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use reqwest::{Client, Url};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use crate::daemon::DaemonError;
+use crate::error::DaemonError;
 use crate::settings::{AgentSpec, Key, Kind, ProgramAgent, Settings};
 
 mod process;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engines;
-use crate::event::{AskKind, Asked};
+use crate::event::Asked;
 
 const ENGINE: EngineId = EngineId::new("codex");
 
@@ -119,7 +119,7 @@ fn usage_and_cost_are_shown_where_known() {
 fn a_question_shows_until_it_is_answered_or_withdrawn() {
     let ask = |withdrawn| {
         let (id, title, options) = ("q".to_owned(), "run `rm`".to_owned(), vec!["yes".to_owned(), "no".to_owned()]);
-        let ask = Ask { id, kind: AskKind::Permission, title, detail: Detail::new(), options, withdrawn };
+        let ask = Ask { id, title, options, withdrawn, ..Ask::default() };
         Event::Asked(Asked { engine: ENGINE, ask })
     };
     let mut progress = play(&[started(), ask(false)]);

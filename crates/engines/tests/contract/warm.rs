@@ -37,7 +37,7 @@ async fn a_permission_question_is_an_event_and_the_answer_goes_back() {
             let stage = stage(engine, "warm");
             let mut run = stage.run_in(Mode::Warm, "ask", None);
             let ask = first_ask(&mut run).await;
-            assert_eq!(ask.kind, AskKind::Permission);
+            assert_eq!(ask.kind(), AskKind::Permission);
             assert!(ask.title.contains("rm x") && !ask.detail.is_empty(), "{engine}: {ask:?}");
             let answer =
                 if allow { Answer::Allow { input: None } } else { Answer::Deny { note: String::new(), stop: false } };

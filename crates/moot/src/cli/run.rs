@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use folkmoot_action::{Asked, Shown, Subject};
 use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::engines;
-use folkmoot_engines::event::{Answer, Ask, AskKind, Completed, Event, ResumeToken};
+use folkmoot_engines::event::{Answer, Ask, Completed, Event, ResumeToken};
 use folkmoot_engines::process::Host;
 use folkmoot_engines::progress::Progress;
 use folkmoot_engines::run::{Request, Run, RunHandle};
@@ -249,24 +248,13 @@ impl Session {
 
     async fn asked(&mut self, ask: &Ask) {
         if self.attended {
-            let shown = self.shown(ask);
+            let shown = ask.shown(Some(&self.folder), Some(&agentd::machine()));
             self.screen.ask(ask, &shown);
             return;
         }
         let note = "nobody is here to answer".to_owned();
         let _ = self.handle.answer(&ask.id, Answer::Deny { note, stop: false }).await;
         self.progress.answered(&ask.id);
-    }
-
-    fn shown(&self, ask: &Ask) -> Shown {
-        let subject = match ask.kind {
-            AskKind::Permission => Subject::Permission,
-            AskKind::Question => Subject::Question,
-            AskKind::Plan => Subject::Plan,
-        };
-        let (detail, machine) = (self.engine.questions().matter(ask), agentd::machine());
-        let (folder, machine) = (Some(self.folder.as_str()), Some(machine.as_str()));
-        Shown::of(&Asked { subject, says: &ask.title, detail: &detail, options: &ask.options, folder, machine })
     }
 
     async fn word(&mut self, word: Word) {

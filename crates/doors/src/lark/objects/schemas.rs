@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use folkmoot_core::delivery::DeliveryState as CoreDeliveryState;
-use folkmoot_core::event::WakeReason as CoreWakeReason;
+use folkmoot_core::delivery::{DeliveryState as CoreDeliveryState, WakeReason as CoreWakeReason};
+
 use folkmoot_core::hosting::Policy as CorePolicy;
 use folkmoot_core::{model, run};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
@@ -50,7 +50,7 @@ enums! {
     Priority of model::Priority: Low, Medium, High, Urgent;
     CallStatus of model::CallStatus: Ringing, Answered, Ended, Missed;
     ApprovalStatus of model::ApprovalStatus: Pending, Approved, Denied;
-    ApprovalKind of model::ApprovalKind: Action, Permission, Brake;
+    ApprovalKind of model::ApprovalKind: Action, Permission, LoopGuard;
     ApprovalScope of model::ApprovalScope: Once, Run;
     RunState of run::RunState: Running, Waiting, Completed, Failed, Cancelled;
     ActionPhase of run::ActionPhase: Started, Updated, Completed;

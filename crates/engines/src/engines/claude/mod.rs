@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
+mod asks;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -34,14 +35,6 @@ impl Engine for Claude {
         &CODEC
     }
 
-    fn questions(&self) -> KnownQuestions {
-        KnownQuestions {
-            reads: &["Read", "Glob", "Grep", "LS", "NotebookRead", "TodoRead", "TodoWrite"],
-            edits: &["Edit", "Write", "MultiEdit", "NotebookEdit"],
-            ..KnownQuestions::default()
-        }
-    }
-
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("allowed_tools", "tools that may be used without asking, such as [\"Bash(git *)\", \"Edit\"]"),
@@ -60,8 +53,12 @@ impl Engine for Claude {
         Some(WarmProbe { args: &["--help"], says: "--input-format" })
     }
 
-    fn variables(&self) -> &'static [&'static str] {
-        &["ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "IS_SANDBOX"]
+    fn variables(&self) -> Vec<&'static str> {
+        vec!["ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "IS_SANDBOX"]
+    }
+
+    fn project_files(&self) -> &'static [&'static str] {
+        &[".claude", ".claude.json", ".mcp.json"]
     }
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::wire::{Body, Line};
-use super::{ID, translate};
+use super::{ID, asks, translate};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Answer, Ask, AskKind, Asked, Detail, Event};
-use crate::json::{field, list, shortened, text, words};
-use crate::tools::{self, Folder};
+use crate::event::{Answer, Ask, Asked, Event};
+use crate::json::{field, list, text, words};
+use crate::tools::Folder;
 
 pub struct Stream {
     state: translate::State,
@@ -21,8 +21,8 @@ pub struct Stream {
 struct Open {
     id: String,
     input: Value,
-    /// What the engine offers to allow from now on.
-    suggestions: Value,
+    /// What "always" allows, as people were told.
+    offers: Vec<Value>,
 }
 
 impl Stream {
@@ -43,41 +43,27 @@ impl Stream {
             let error = json!({"subtype": "error", "request_id": id, "error": "not offered here"});
             return out.send(&json!({"type": "control_response", "response": error}));
         }
-        let tool = words(request, "tool_name").unwrap_or("a tool").to_owned();
-        let input = field(request, "input").clone();
-        let (kind, title) = match tool.as_str() {
-            "AskUserQuestion" => (AskKind::Question, questions(&input)),
-            "ExitPlanMode" => (AskKind::Plan, words(&input, "plan").unwrap_or("go on with the plan").to_owned()),
-            _ => (AskKind::Permission, format!("{tool}: {}", tools::action("", &tool, &input, &self.folder).title)),
-        };
-        let mut detail = Detail::new();
-        detail.insert("tool_name".into(), json!(tool));
-        detail.insert("input".into(), input.clone());
-        let first = list(&input, "questions").first().map_or(&[][..], |question| list(question, "options"));
-        let options = first.iter().filter_map(|option| text(option, "label")).map(str::to_owned).collect();
-        let suggestions = field(request, "permission_suggestions").clone();
-        self.open.push(Open { id: id.to_owned(), input, suggestions });
-        let ask = Ask { id: id.to_owned(), kind, title: shortened(&title, 500), detail, options, withdrawn: false };
+        let ask = asks::ask(id, request, &self.folder);
+        let offers = asks::offers(request).into_iter().map(|offer| offer.update).collect();
+        self.open.push(Open { id: id.to_owned(), input: field(request, "input").clone(), offers });
         out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
     fn withdrawn(&mut self, id: &str, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
-        let id = self.open.remove(at).id;
-        let (kind, detail, options) = (AskKind::Permission, Detail::new(), Vec::new());
-        let ask = Ask { id, kind, title: String::new(), detail, options, withdrawn: true };
+        let ask = Ask::withdrawn(self.open.remove(at).id);
         out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
     fn answer(&mut self, ask: &str, answer: &Answer, out: &mut Output) -> Result<(), Unsupported> {
         let at = self.open.iter().position(|open| open.id == ask).ok_or(Unsupported)?;
-        let Open { id, input, suggestions } = self.open.remove(at);
+        let Open { id, input, offers } = self.open.remove(at);
         let response = match answer {
             Answer::Allow { input: changed } => {
                 json!({"behavior": "allow", "updatedInput": changed.as_ref().unwrap_or(&input)})
             }
-            Answer::AllowAlways if suggestions.is_array() => {
-                json!({"behavior": "allow", "updatedInput": input, "updatedPermissions": suggestions})
+            Answer::AllowAlways if !offers.is_empty() => {
+                json!({"behavior": "allow", "updatedInput": input, "updatedPermissions": offers})
             }
             Answer::AllowAlways => json!({"behavior": "allow", "updatedInput": input}),
             Answer::Deny { note, stop } => {
@@ -102,10 +88,6 @@ fn answered(input: &Value, answers: &[String]) -> Value {
         object.insert("answers".into(), Value::Object(answers));
     }
     input
-}
-
-fn questions(input: &Value) -> String {
-    list(input, "questions").iter().filter_map(|question| words(question, "question")).collect::<Vec<_>>().join(" ")
 }
 
 fn user(text: &str) -> Value {

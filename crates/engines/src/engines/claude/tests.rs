@@ -122,7 +122,8 @@ fn questions_plans_and_permissions_are_asked_and_answered_over_standard_input() 
     assert_eq!(play.sent[1]["message"]["content"], "hi");
     let ask = |id: &str, tool: &str, input: serde_json::Value| {
         json!({"type": "control_request", "request_id": id, "request": {"subtype": "can_use_tool", "tool_name": tool, "input": input,
-               "permission_suggestions": [{"type": "addRules"}]}}).to_string()
+               "permission_suggestions": [{"type": "addRules", "behavior": "allow", "destination": "localSettings",
+                                           "rules": [{"toolName": "Bash", "ruleContent": "rm:*"}]}]}}).to_string()
     };
     play.line(&ask("r1", "Bash", json!({"command": "rm /r/x"})));
     play.line(&ask(
@@ -137,17 +138,20 @@ fn questions_plans_and_permissions_are_asked_and_answered_over_standard_input() 
         .filter_map(|event| if let Event::Asked(asked) = event { Some(&asked.ask) } else { None })
         .collect();
     assert_eq!(
-        asks.iter().map(|ask| ask.kind).collect::<Vec<_>>(),
+        asks.iter().map(|ask| ask.kind()).collect::<Vec<_>>(),
         [AskKind::Permission, AskKind::Question, AskKind::Plan]
     );
     assert_eq!((asks[0].title.as_str(), asks[1].options.join("/").as_str()), ("Bash: rm x", "A/B"));
+    let asks_always = asks[0].always.clone();
     play.control(&Control::Answer { ask: "r1".into(), answer: Answer::AllowAlways }).unwrap();
     play.control(&Control::Answer { ask: "r2".into(), answer: Answer::Reply { answers: vec!["B".into()] } }).unwrap();
     play.control(&Control::Answer { ask: "r3".into(), answer: Answer::Deny { note: "smaller".into(), stop: true } })
         .unwrap();
     let answers: Vec<_> = play.sent[2..].iter().map(|line| &line["response"]["response"]).collect();
     assert_eq!(answers[0]["updatedInput"]["command"], "rm /r/x", "updatedInput is required on allow");
+    assert_eq!(asks_always, ["Bash(rm:*)"], "people are told what always means");
     assert_eq!(answers[0]["updatedPermissions"][0]["type"], "addRules");
+    assert_eq!(answers[0]["updatedPermissions"][0]["destination"], "session", "and it means no more than that");
     assert_eq!(answers[1]["updatedInput"]["answers"]["Which?"], "B");
     assert_eq!((&answers[2]["message"], &answers[2]["interrupt"]), (&json!("smaller"), &json!(true)));
     play.line(&ask("r4", "Bash", json!({})));

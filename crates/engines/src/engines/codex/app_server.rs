@@ -7,17 +7,18 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use super::asks::{self, Request};
 use super::translate::{self, State, usage_of};
 use super::wire::Line;
 use super::{DANGER, ID, sandbox};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Answer, Ask, AskKind, Asked, Completed, Detail, Event, ResumeToken};
-use crate::json::{field, flag, list, message, shortened, text, words};
+use crate::event::{Answer, Ask, Asked, Completed, Detail, Event, ResumeToken};
+use crate::json::{field, flag, list, message, text, words};
 
 const INITIALIZE: u64 = 1;
 const THREAD: u64 = 2;
 /// More open items than this are not remembered.
-const MOST_ITEMS: usize = 256;
+const MAX_ITEMS: usize = 256;
 
 pub struct AppServer {
     state: State,
@@ -40,15 +41,6 @@ struct Open {
     id: Value,
     request: Request,
     params: Value,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Request {
-    Decision,
-    Permissions,
-    Questions,
-    /// The older requests answer with other words.
-    Review,
 }
 
 impl AppServer {
@@ -184,7 +176,7 @@ impl AppServer {
         let Some(id) = words(item, "id") else { return };
         if method == "item/completed" {
             self.items.remove(id);
-        } else if self.items.len() < MOST_ITEMS
+        } else if self.items.len() < MAX_ITEMS
             && ["fileChange", "commandExecution"].contains(&text(item, "type").unwrap_or_default())
         {
             self.items.insert(id.to_owned(), item.clone());
@@ -222,52 +214,17 @@ impl AppServer {
 
     /// A request of the server: it wants an answer from people.
     fn asked(&mut self, id: &Value, method: &str, params: &Value, out: &mut Output) {
-        let (request, title) = match method {
-            "item/commandExecution/requestApproval" => (
-                Request::Decision,
-                words(params, "command").map_or("run a command".to_owned(), |command| format!("run `{command}`")),
-            ),
-            "item/fileChange/requestApproval" if self.detail(params).get("changes").is_some_and(Value::is_array) => {
-                (Request::Decision, "change files".to_owned())
-            }
-            "item/fileChange/requestApproval" => {
-                (Request::Decision, "change files that codex does not name".to_owned())
-            }
-            "item/permissions/requestApproval" => (Request::Permissions, "more permissions".to_owned()),
-            "item/tool/requestUserInput" => {
-                let asked = list(params, "questions").iter().filter_map(|question| words(question, "question"));
-                (Request::Questions, asked.collect::<Vec<_>>().join(" "))
-            }
-            "execCommandApproval" | "applyPatchApproval" => (Request::Review, method.to_owned()),
-            _ => {
-                let error = json!({"code": -32601, "message": "not offered here"});
-                return out.send(&json!({"id": id, "error": error}));
-            }
+        let Some((request, ask)) = asks::ask(key(id), method, self.detail(params)) else {
+            let error = json!({"code": -32601, "message": "not offered here"});
+            return out.send(&json!({"id": id, "error": error}));
         };
-        let ask_id = key(id);
-        self.open.push(Open { ask: ask_id.clone(), id: id.clone(), request, params: params.clone() });
-        let title = match words(params, "reason") {
-            Some(reason) => format!("{title}: {reason}"),
-            None => title,
-        };
-        let kind = if request == Request::Questions { AskKind::Question } else { AskKind::Permission };
-        let detail = self.detail(params);
-        let ask =
-            Ask { id: ask_id, kind, title: shortened(&title, 500), detail, options: options(params), withdrawn: false };
+        self.open.push(Open { ask: ask.id.clone(), id: id.clone(), request, params: params.clone() });
         out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
     fn withdrawn(&mut self, id: &Value, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.ask == key(id)) else { return };
-        let id = self.open.remove(at).ask;
-        let ask = Ask {
-            id,
-            kind: AskKind::Permission,
-            title: String::new(),
-            detail: Detail::new(),
-            options: Vec::new(),
-            withdrawn: true,
-        };
+        let ask = Ask::withdrawn(self.open.remove(at).ask);
         out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
@@ -368,12 +325,6 @@ fn decision(answer: &Answer) -> &'static str {
 fn answers_by_id(questions: &[Value], answers: &[String]) -> Value {
     let ids = questions.iter().filter_map(|question| words(question, "id"));
     Value::Object(ids.zip(answers).map(|(id, answer)| (id.to_owned(), json!({"answers": [answer]}))).collect())
-}
-
-fn options(params: &Value) -> Vec<String> {
-    let first = list(params, "questions").first().map_or(&[][..], |question| list(question, "options"));
-    let labels = first.iter().filter_map(|option| text(option, "label").or_else(|| option.as_str()));
-    labels.map(str::to_owned).collect()
 }
 
 fn key(id: &Value) -> String {

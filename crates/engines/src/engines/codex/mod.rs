@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use crate::engine::{Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
 mod app_server;
+mod asks;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -31,14 +32,6 @@ impl Engine for Codex {
         &CODEC
     }
 
-    fn questions(&self) -> KnownQuestions {
-        KnownQuestions {
-            bookkeeping: &["threadId", "turnId", "itemId", "approvalId", "startedAtMs", "conversationId", "callId"],
-            names_changes: true,
-            ..KnownQuestions::default()
-        }
-    }
-
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("profile", "profile of codex' own configuration"),
@@ -56,8 +49,12 @@ impl Engine for Codex {
         Some(WarmProbe { args: &["app-server", "--help"], says: "app-server" })
     }
 
-    fn variables(&self) -> &'static [&'static str] {
-        &["CODEX_*", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"]
+    fn variables(&self) -> Vec<&'static str> {
+        vec!["CODEX_*", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"]
+    }
+
+    fn project_files(&self) -> &'static [&'static str] {
+        &[".codex"]
     }
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {

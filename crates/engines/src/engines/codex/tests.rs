@@ -176,8 +176,7 @@ fn a_question_about_an_item_says_what_the_item_said() {
 
 #[test]
 fn bookkeeping_is_what_codex_counts_and_nothing_it_asks_for() {
-    use crate::engine::Engine;
-    let known = Codex.questions().bookkeeping;
+    let known = super::asks::BOOKKEEPING;
     for name in ["command", "cwd", "changes", "reason", "permissions", "grantRoot"] {
         assert!(!known.contains(&name), "{name}");
     }

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
+use super::providers;
+use crate::engine::{Engine, EngineError, Exit, Launch, LocalServer, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
-use crate::process::environment;
 use crate::resume::{ResumeCodec, ValueRule};
 
+mod asks;
 mod serve;
 #[cfg(test)]
 mod tests;
@@ -45,16 +46,6 @@ impl Engine for Opencode {
         &CODEC
     }
 
-    fn questions(&self) -> KnownQuestions {
-        KnownQuestions {
-            // `tool` holds the numbers of the message and the call; the tool itself is in `permission`.
-            bookkeeping: &["id", "sessionID", "messageID", "callID", "tool", "time"],
-            reads: &["read", "glob", "grep", "list", "todoread", "todowrite"],
-            edits: &["edit", "write", "patch", "multiedit"],
-            ..KnownQuestions::default()
-        }
-    }
-
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("variant", "how long it thinks, in the words of the provider"),
@@ -71,8 +62,12 @@ impl Engine for Opencode {
         Some(WarmProbe { args: &["serve", "--help"], says: "--hostname" })
     }
 
-    fn variables(&self) -> &'static [&'static str] {
-        environment::OF_ANY_PROVIDER
+    fn variables(&self) -> Vec<&'static str> {
+        [&["OPENCODE_*"], providers::KEYS].concat()
+    }
+
+    fn project_files(&self) -> &'static [&'static str] {
+        &[".opencode", "opencode.json", "opencode.jsonc"]
     }
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
@@ -110,10 +105,10 @@ fn run(order: &Order<'_>) -> Launch {
     launch
 }
 
-fn serve(order: &Order<'_>) -> Launch {
+fn serve(order: &Order<'_>) -> LocalServer {
     let mut launch = Launch::of(order, &ID);
     launch.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]).args(&order.settings.extra_args);
-    launch
+    LocalServer { launch, user: "opencode", password: "OPENCODE_SERVER_PASSWORD" }
 }
 
 impl Translate for translate::State {

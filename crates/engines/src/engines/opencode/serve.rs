@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::translate::{self, State};
 use super::wire::Tool;
-use super::{DANGER, ID};
+use super::{DANGER, ID, asks};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Action, ActionKind, Answer, Ask, AskKind, Asked, Detail, Event, Phase};
-use crate::json::{field, list, message, shortened, text, words};
+use crate::event::{Action, ActionKind, Answer, Ask, Asked, Event, Phase};
+use crate::json::{field, message, text, words};
 
 pub struct Serve {
     state: State,
@@ -27,8 +27,18 @@ pub struct Serve {
     from_people: BTreeSet<String>,
     /// The answer's parts by id, in the order in which they came.
     texts: BTreeMap<String, String>,
-    open: Vec<(String, Route)>,
+    open: Vec<Open>,
     error: Option<String>,
+}
+
+/// A question that waits for people.
+struct Open {
+    id: String,
+    route: Route,
+    /// Ours, or the one of a subagent.
+    session: String,
+    /// Whether opencode said what "always" allows.
+    offers: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -114,16 +124,16 @@ impl Serve {
         let part = field(properties, "part");
         let session = words(properties, "sessionID").or_else(|| words(part, "sessionID"));
         let session = session.or_else(|| words(field(properties, "info"), "sessionID"));
-        if session.is_some() && session != self.session.as_deref() {
-            return;
-        }
+        // The server is ours alone, so another session is a subagent's: what it does is not ours, what it asks is.
+        let is_ours = session.is_none() || session == self.session.as_deref();
         match kind {
-            "message.updated" => self.message_updated(field(properties, "info")),
-            "message.part.updated" => self.part(part, out),
             "permission.asked" => self.permission(properties, Route::Permission, out),
             "permission.updated" => self.permission(properties, Route::OldPermission, out),
             "question.asked" => self.question(properties, out),
             "permission.replied" | "question.replied" | "question.rejected" => self.answered(properties, out),
+            _ if !is_ours => {}
+            "message.updated" => self.message_updated(field(properties, "info")),
+            "message.part.updated" => self.part(part, out),
             "session.error" => self.error = message(field(properties, "error")),
             "session.idle" => out.event(self.completed_now()),
             "session.status" if text(field(properties, "status"), "type") == Some("idle") => {
@@ -162,49 +172,46 @@ impl Serve {
 
     fn permission(&mut self, properties: &Value, route: Route, out: &mut Output) {
         let Some(id) = words(properties, "id").map(str::to_owned) else { return };
-        if self.open.iter().any(|(open, _)| *open == id) {
+        if self.open.iter().any(|open| open.id == id) {
             return;
         }
-        self.open.push((id.clone(), route));
+        let ask = asks::permission(&id, properties);
+        self.wait(&ask, route, properties);
         if self.approves_all {
             let _ = self.answer(&id, &Answer::Allow { input: None }, out);
             return;
         }
-        let patterns = list(properties, "patterns").iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
-        let what = words(properties, "permission").or_else(|| words(properties, "type")).unwrap_or("permission");
-        let title = words(properties, "title").map_or_else(|| format!("{what}: {patterns}"), str::to_owned);
-        out.event(asked(id, AskKind::Permission, &title, properties, Vec::new()));
+        out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
     fn question(&mut self, properties: &Value, out: &mut Output) {
         let Some(id) = words(properties, "id").map(str::to_owned) else { return };
-        self.open.push((id.clone(), Route::Question));
-        let questions = list(properties, "questions");
-        let title = questions.iter().filter_map(|question| words(question, "question")).collect::<Vec<_>>().join(" ");
-        let first = questions.first().map_or(&[][..], |question| list(question, "options"));
-        let options = first.iter().filter_map(|option| text(option, "label")).map(str::to_owned).collect();
-        out.event(asked(id, AskKind::Question, &title, properties, options));
+        let ask = asks::question(&id, properties);
+        self.wait(&ask, Route::Question, properties);
+        out.event(Event::Asked(Asked { engine: ID, ask }));
+    }
+
+    fn wait(&mut self, ask: &Ask, route: Route, properties: &Value) {
+        let session = words(properties, "sessionID").or(self.session.as_deref()).unwrap_or_default().to_owned();
+        self.open.push(Open { id: ask.id.clone(), route, session, offers: !ask.always.is_empty() });
     }
 
     /// Somebody answered, perhaps elsewhere.
     fn answered(&mut self, properties: &Value, out: &mut Output) {
         let id = words(properties, "requestID").or_else(|| words(properties, "permissionID")).unwrap_or_default();
-        let Some(at) = self.open.iter().position(|(open, _)| open == id) else { return };
-        let (id, _) = self.open.remove(at);
-        let Event::Asked(mut event) = asked(id, AskKind::Permission, "", &Value::Null, Vec::new()) else { return };
-        event.ask.withdrawn = true;
-        out.event(Event::Asked(event));
+        let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
+        let ask = Ask::withdrawn(self.open.remove(at).id);
+        out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 
     fn answer(&mut self, ask: &str, answer: &Answer, out: &mut Output) -> Result<(), Unsupported> {
-        let at = self.open.iter().position(|(id, _)| id == ask).ok_or(Unsupported)?;
-        let (id, route) = self.open.remove(at);
+        let at = self.open.iter().position(|open| open.id == ask).ok_or(Unsupported)?;
+        let Open { id, route, session, offers } = self.open.remove(at);
         let word = match answer {
-            Answer::Allow { .. } | Answer::Reply { .. } => "once",
-            Answer::AllowAlways => "always",
+            Answer::AllowAlways if offers => "always",
+            Answer::Allow { .. } | Answer::AllowAlways | Answer::Reply { .. } => "once",
             Answer::Deny { .. } => "reject",
         };
-        let session = self.session.clone().unwrap_or_default();
         match (route, answer) {
             (Route::Question, Answer::Reply { answers }) => {
                 let answers: Vec<Value> = answers.iter().map(|answer| json!([answer])).collect();
@@ -240,12 +247,6 @@ impl Serve {
         self.state.set_answer(answer);
         translate::completed(&mut self.state, error.is_none(), error)
     }
-}
-
-fn asked(id: String, kind: AskKind, title: &str, properties: &Value, options: Vec<String>) -> Event {
-    let detail: Detail = properties.as_object().cloned().unwrap_or_default();
-    let ask = Ask { id, kind, title: shortened(title.trim(), 500), detail, options, withdrawn: false };
-    Event::Asked(Asked { engine: ID, ask })
 }
 
 impl Dialog for Serve {

@@ -1,8 +1,8 @@
 //! One test per rule of the mapping.
 
 use super::Opencode;
-use crate::engine::{Mode, Settings};
-use crate::event::Event;
+use crate::engine::{Control, Mode, Settings};
+use crate::event::{Answer, Event};
 use crate::testing::{Play, launch};
 
 const SAMPLE: &str = include_str!("../../../tests/fixtures/opencode.jsonl");
@@ -102,4 +102,32 @@ fn the_server_is_asked_for_a_session_then_prompted_and_other_sessions_are_ignore
     refused.prompt("hi");
     refused.line(r#"{"type":"moot.response","tag":"session","status":404,"body":{"name":"NotFound","data":{"message":"no such session"}}}"#);
     assert_eq!(refused.completed().error.as_deref(), Some("no such session"));
+}
+
+#[test]
+fn what_a_subagent_asks_is_asked_and_what_it_does_is_not_ours() {
+    let mut play = Play::new(&Opencode, Mode::Warm);
+    play.prompt("hi");
+    play.line(r#"{"type":"moot.response","tag":"session","status":200,"body":{"id":"ses_1"}}"#);
+    play.line(r#"{"type":"permission.updated","properties":{"id":"per_1","sessionID":"ses_child","type":"bash","pattern":"ls","metadata":{"command":"ls"}}}"#);
+    let Some(Event::Asked(asked)) = play.events.last() else { panic!("{:?}", play.events) };
+    assert_eq!(asked.ask.title, "bash:");
+    play.control(&Control::Answer { ask: "per_1".into(), answer: Answer::AllowAlways }).unwrap();
+    let sent = play.sent.last().unwrap();
+    assert_eq!(
+        (sent["path"].as_str(), sent["body"]["response"].as_str()),
+        (Some("/session/ses_child/permissions/per_1"), Some("always"))
+    );
+    play.line(r#"{"type":"session.idle","properties":{"sessionID":"ses_child"}}"#);
+    assert!(matches!(play.events.last(), Some(Event::Asked(_))), "its end is not ours");
+}
+
+#[test]
+fn always_is_once_where_opencode_does_not_say_what_it_allows() {
+    let mut play = Play::new(&Opencode, Mode::Warm);
+    play.prompt("hi");
+    play.line(r#"{"type":"moot.response","tag":"session","status":200,"body":{"id":"ses_1"}}"#);
+    play.line(r#"{"type":"permission.asked","properties":{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["ls"]}}"#);
+    play.control(&Control::Answer { ask: "per_1".into(), answer: Answer::AllowAlways }).unwrap();
+    assert_eq!(play.sent.last().unwrap()["body"]["reply"], "once");
 }

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
-use crate::engine::{
-    Dialog, Engine, EngineError, Exit, KnownQuestions, Launch, Mode, Order, Output, Plan, Source, WarmProbe,
-};
+use super::providers;
+use crate::engine::{Dialog, Engine, EngineError, Exit, Launch, Mode, Order, Output, Plan, Source, WarmProbe};
 use crate::event::EngineId;
-use crate::process::environment;
 use crate::resume::{ResumeCodec, ValueRule};
 
+mod asks;
 mod rpc;
 #[cfg(test)]
 mod tests;
@@ -33,10 +32,6 @@ impl Engine for Pi {
         &CODEC
     }
 
-    fn questions(&self) -> KnownQuestions {
-        KnownQuestions { bookkeeping: &["id", "type"], ..KnownQuestions::default() }
-    }
-
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("provider", "the provider of the model"),
@@ -52,8 +47,12 @@ impl Engine for Pi {
         Some(WarmProbe { args: &["--help"], says: "rpc" })
     }
 
-    fn variables(&self) -> &'static [&'static str] {
-        environment::OF_ANY_PROVIDER
+    fn variables(&self) -> Vec<&'static str> {
+        [&["PI_*"], providers::KEYS].concat()
+    }
+
+    fn project_files(&self) -> &'static [&'static str] {
+        &[".pi"]
     }
 
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {

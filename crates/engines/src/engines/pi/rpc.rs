@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::ID;
 use super::translate::{self, State};
 use super::wire::Line;
+use super::{ID, asks};
 use crate::engine::{Control, Dialog, Exit, Output, Unsupported};
-use crate::event::{Answer, Ask, AskKind, Asked, Event};
-use crate::json::{list, shortened, words};
+use crate::event::{Answer, Asked, Event};
+use crate::json::words;
 
 pub struct Rpc {
     state: State,
@@ -39,18 +39,8 @@ impl Rpc {
     }
 
     fn extension(&mut self, id: &str, method: &str, request: &Value, out: &mut Output) {
-        let kind = match method {
-            "confirm" => AskKind::Permission,
-            "select" | "input" | "editor" => AskKind::Question,
-            // The others only show something.
-            _ => return,
-        };
-        let title =
-            [words(request, "title"), words(request, "message")].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        let options = list(request, "options").iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let Some(ask) = asks::ask(id, method, request) else { return };
         self.open.push((id.to_owned(), method.to_owned()));
-        let detail = request.as_object().cloned().unwrap_or_default();
-        let ask = Ask { id: id.to_owned(), kind, title: shortened(&title, 500), detail, options, withdrawn: false };
         out.event(Event::Asked(Asked { engine: ID, ask }));
     }
 

@@ -1,7 +1,7 @@
 //! One test per rule of the scripts.
 
 use super::{DEMONSTRATION, Script, translate};
-use crate::event::Event;
+use crate::event::{Event, Subject};
 use crate::testing::Play;
 
 #[test]
@@ -24,4 +24,21 @@ fn the_demonstration_is_a_good_run() {
 fn what_is_neither_event_nor_direction_is_a_warning() {
     let play = Play::lines(&Script, "{\"type\":\"strted\"}");
     assert!(play.summary()[0].starts_with("Completed - warning"));
+}
+
+#[test]
+fn a_script_says_what_it_asks_or_nothing_is_known_of_it() {
+    let subject = |ask: &str| {
+        let play = Play::lines(
+            &Script,
+            &format!(r#"{{"type":"asked","ask":{{"id":"1","kind":"permission","title":"t",{ask}}}}}"#),
+        );
+        let Some(Event::Asked(asked)) = play.events.last() else { panic!("{:?}", play.events) };
+        asked.ask.subject.clone()
+    };
+    let edit = Subject::Edit { tool: String::new(), paths: vec!["a".into()], diff: Vec::new() };
+    assert_eq!(subject(r#""subject":{"kind":"edit","paths":["a"]}"#), edit);
+    let guessed = subject(r#""detail":{"tool_name":"Read","input":{"file_path":"a"}}"#);
+    assert!(matches!(guessed, Subject::Tool { .. }), "{guessed:?}");
+    assert!(matches!(subject(r#""detail":{"command":"rm x"}"#), Subject::Command { .. }));
 }

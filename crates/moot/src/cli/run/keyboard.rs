@@ -79,7 +79,7 @@ fn word(line: String, json: bool) -> Option<Word> {
 /// What a typed line says to a question.
 pub fn answer(ask: &Ask, line: &str) -> Answer {
     let line = line.trim();
-    if ask.kind == AskKind::Question {
+    if ask.kind() == AskKind::Question {
         return Answer::Reply { answers: line.split(';').map(|answer| answer.trim().to_owned()).collect() };
     }
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -94,13 +94,13 @@ pub fn answer(ask: &Ask, line: &str) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use folkmoot_engines::event::Detail;
+    use folkmoot_engines::event::Subject;
 
     use super::*;
 
     fn ask(kind: AskKind) -> Ask {
-        let (id, title, options) = ("1".to_owned(), String::new(), Vec::new());
-        Ask { id, kind, title, detail: Detail::new(), options, withdrawn: false }
+        let subject = if kind == AskKind::Question { Subject::Question } else { Subject::default() };
+        Ask { id: "1".to_owned(), subject, ..Ask::default() }
     }
 
     #[test]

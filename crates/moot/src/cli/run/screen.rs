@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use folkmoot_action::Shown;
+use folkmoot_action::{Shown, visible};
 use folkmoot_engines::event::{Ask, AskKind, Event};
 use folkmoot_engines::progress::{Progress, terminal};
 
@@ -65,13 +65,16 @@ impl Screen {
         if self.kind == Kind::Silent {
             return;
         }
-        let how = match (ask.kind, ask.options.as_slice()) {
+        let how = match (ask.kind(), ask.options.as_slice()) {
+            (AskKind::Permission | AskKind::Plan, _) if ask.always.is_empty() => "y = yes, n WHY = no".to_owned(),
             (AskKind::Permission | AskKind::Plan, _) => "y = yes, a = always, n WHY = no".to_owned(),
             (AskKind::Question, []) => "type the answer".to_owned(),
             (AskKind::Question, _) => "type one of these, or other words".to_owned(),
         };
         let paint = Paint::of_stderr();
         let mut lines = shown.lines();
+        // Nobody says yes for good to something that nobody saw.
+        lines.extend(ask.always.iter().map(|what| format!("  always (in this session): {}", visible::line(what))));
         if shown.warning.is_some() {
             lines[0] = paint.red(&lines[0]);
         }

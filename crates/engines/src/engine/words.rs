@@ -6,22 +6,22 @@
 
 use serde_json::Value;
 
-use crate::engine::{EngineError, Order};
+use super::{EngineError, Order};
 use crate::resume::ResumeCodec;
 
 /// The longest name of a model or a level.
-const MOST: usize = 200;
+const MAX_CHARS: usize = 200;
 
 /// Whether this can be the name of a model.
 pub fn model(text: &str) -> Result<(), EngineError> {
-    let good = is_value(text) && !text.contains(char::is_whitespace) && text.len() <= MOST;
+    let good = is_value(text) && !text.contains(char::is_whitespace) && text.len() <= MAX_CHARS;
     if good { Ok(()) } else { Err(refused("name of a model", text)) }
 }
 
 /// Whether this can say how long an engine thinks.
 pub fn level(text: &str) -> Result<(), EngineError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let good = is_value(text) && text.chars().all(plain) && text.len() <= MOST;
+    let good = is_value(text) && text.chars().all(plain) && text.len() <= MAX_CHARS;
     if good { Ok(()) } else { Err(refused("level of thinking", text)) }
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use crate::engine::{EngineError, Launch, Mode, Order, Settings, Source};
+    use crate::engine::{EngineError, Launch, LocalServer, Mode, Order, Settings, Source};
     use crate::engines;
     use crate::event::ResumeToken;
 
@@ -96,7 +96,7 @@ mod tests {
             now: 0,
         };
         Ok(match engine.prepare(&order)?.source {
-            Source::Process(launch) | Source::Server(launch) => Some(launch),
+            Source::Process(launch) | Source::Server(LocalServer { launch, .. }) => Some(launch),
             Source::Script(_) => None,
         })
     }
