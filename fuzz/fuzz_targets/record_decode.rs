@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use folkmoot_core::record::{RecordKind, Record};
+use folkmoot_core::record::{Record, RecordKind};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -3,6 +3,7 @@
 //! A refusal never tells a stranger whether the thing exists: what may not be seen is "not found".
 
 mod carrying;
+mod members;
 mod pools;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::run::Run;
 use crate::state::{Room, State};
 
 pub use carrying::*;
+pub use members::*;
 pub use pools::*;
 
 /// Who asks. The member was proven by the door (token, key, password) and never comes from the request's body.
@@ -339,53 +341,6 @@ fn is_concerned(state: &State, member: &Member, approval: &Approval) -> bool {
 
 fn answers_for(state: &State, member: &Member, agent: MemberId) -> bool {
     state.member(agent).is_some_and(|agent| agent.created_by == Some(member.id))
-}
-
-/// Somebody changes themselves and the agents they answer for, an admin those below, the owner everybody.
-pub fn may_change_member(by: &Member, target: &Member) -> Result<(), Refusal> {
-    let may_manage = by.role >= Role::Admin && (target.role < by.role || by.role == Role::Owner);
-    let may = target.id == by.id || is_agent_of(by, target) || may_manage;
-    if may { Ok(()) } else { Err(refusal::ADMINS_ONLY) }
-}
-
-/// The owner makes admins; a workspace has one owner.
-pub fn may_give_role(by: &Member, role: Role) -> Result<(), Refusal> {
-    if role >= Role::Admin && by.role != Role::Owner || role == Role::Owner {
-        return Err(Refusal::new(refusal::Code::Forbidden, "only the owner may give this role"));
-    }
-    Ok(())
-}
-
-/// Roles change by the owner's word; the owner's own stays, and nobody else gets it.
-pub fn may_change_role(by: &Member, target: &Member, to: Role) -> Result<(), Refusal> {
-    if by.role == Role::Owner && target.role != Role::Owner && to != Role::Owner {
-        return Ok(());
-    }
-    Err(Refusal::new(refusal::Code::Forbidden, "only the owner may change roles, and a workspace keeps its owner"))
-}
-
-/// Somebody removes the agents they answer for, an admin those below, the owner everybody else.
-pub fn may_remove_member(by: &Member, target: &Member) -> Result<(), Refusal> {
-    if target.role == Role::Owner {
-        return Err(Refusal::new(refusal::Code::Forbidden, "the owner cannot be removed"));
-    }
-    let may_manage = by.role >= Role::Admin && (target.role < by.role || by.role == Role::Owner);
-    if is_agent_of(by, target) || may_manage { Ok(()) } else { Err(refusal::ADMINS_ONLY) }
-}
-
-/// One's own key, and as a person that of an agent one answers for or oversees: whoever has an agent's key is that agent, so
-/// no agent gets another's.
-pub fn may_replace_key(by: &Member, target: &Member) -> Result<(), Refusal> {
-    let by_person_for_agent = target.is_agent() && !by.is_agent();
-    let concerned = target.created_by == Some(by.id) || by.role >= Role::Admin;
-    if target.id == by.id || by_person_for_agent && concerned {
-        return Ok(());
-    }
-    Err(if target.is_agent() { refusal::ADMINS_ONLY } else { refusal::KEY_OF_A_PERSON })
-}
-
-fn is_agent_of(by: &Member, target: &Member) -> bool {
-    target.is_agent() && target.created_by == Some(by.id)
 }
 
 /// Whoever caused a wake takes it back, and those who may take back any.

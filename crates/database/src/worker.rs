@@ -20,8 +20,8 @@ pub struct Worker {
     jobs: mpsc::Sender<Job>,
 }
 
-/// Runs in a transaction and leaves behind whoever is to be told how that ended.
-type Job = Box<dyn FnOnce(&Connection) -> Tell + Send>;
+/// Runs in a transaction, if there could be one, and leaves behind whoever is to be told how that ended.
+type Job = Box<dyn FnOnce(Result<&Connection, DatabaseError>) -> Tell + Send>;
 type Tell = Box<dyn FnOnce(Result<(), DatabaseError>) + Send>;
 
 impl Worker {
@@ -62,8 +62,8 @@ impl Worker {
         C: FnOnce(T) -> U + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            let outcome = attempt(connection, work);
+        let job: Job = Box::new(move |open| {
+            let outcome = open.map_err(E::from).and_then(|connection| attempt(connection, work));
             Box::new(move |commit| {
                 let told = commit.map_err(E::from).and(outcome).map(then);
                 let _ = sender.send(told);
@@ -103,20 +103,23 @@ impl Thread {
     }
 
     fn commit(&self, batch: impl Iterator<Item = Job>) {
-        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
-        let waiting: Vec<Tell> = batch.map(|job| job(&self.connection)).collect();
-        let committed = begun.and_then(|()| self.connection.execute_batch("COMMIT"));
+        let run = |sql| self.connection.execute_batch(sql).map_err(DatabaseError::from);
+        let begun = run("BEGIN IMMEDIATE");
+        let open = || begun.clone().map(|()| &self.connection);
+        let waiting: Vec<Tell> = batch.map(|job| job(open())).collect();
+        let committed = begun.clone().and_then(|()| run("COMMIT"));
         if let Err(error) = &committed {
-            let _ = self.connection.execute_batch("ROLLBACK");
+            let _ = run("ROLLBACK");
             tracing::error!(file = %self.path.display(), %error, "the database could not be written");
         }
-        let outcome = committed.map_err(DatabaseError::from);
-        waiting.into_iter().for_each(|tell| tell(outcome.clone()));
+        waiting.into_iter().for_each(|tell| tell(committed.clone()));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const ONE: Schema =
@@ -150,6 +153,21 @@ mod tests {
         let (failed, stored) = tokio::join!(failing, worker.transact(|connection| add(connection, 2)));
         assert_eq!((failed, stored), (Err(DatabaseError::Failed("no".into())), Ok(())));
         assert_eq!(count(&worker).await, 1);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_done_outside_of_a_transaction() {
+        let (folder, worker) = worker();
+        let impatient = |connection: &Connection| Ok::<_, DatabaseError>(connection.busy_timeout(Duration::ZERO)?);
+        worker.transact(impatient).await.unwrap();
+        let other = Connection::open(folder.path().join("one.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let (ran, was_run) = mpsc::channel();
+        let refused = worker.transact(move |_| Ok::<_, DatabaseError>(ran.send(()).unwrap())).await;
+        assert!(matches!(refused, Err(DatabaseError::Failed(_))), "{refused:?}");
+        assert!(was_run.try_recv().is_err(), "whoever is told that it failed must not find half of it");
+        other.execute_batch("ROLLBACK").unwrap();
+        assert_eq!(worker.transact(|connection| add(connection, 1)).await, Ok(()), "and then it goes on");
     }
 
     #[tokio::test]

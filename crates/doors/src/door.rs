@@ -8,7 +8,7 @@ use folkmoot_core::model::{Door, Message, Notification};
 use folkmoot_core::record::Change;
 use folkmoot_core::{Actor, Command, Event, Millis, Refusal, Reply, State};
 
-use crate::look::{Look, Seen};
+use crate::query::{Query, QueryResult};
 
 /// One protocol: where it is found and how its connections begin.
 pub trait Protocol: Events + Sync + Send {
@@ -49,8 +49,8 @@ pub trait Events {
         None
     }
 
-    /// The answer to [`Ask::Look`].
-    fn looked(&self, _ticket: &Ticket, _reader: Actor, _seen: &Seen, _view: View<'_>) -> Option<String> {
+    /// The answer to [`Ask::Query`].
+    fn result(&self, _ticket: &Ticket, _reader: Actor, _result: &QueryResult, _view: View<'_>) -> Option<String> {
         None
     }
 
@@ -142,7 +142,7 @@ pub enum Ask {
         channel: ChannelId,
     },
     Poll(Poll),
-    Look(Look),
+    Query(Query),
     Resume {
         positions: Vec<(ChannelId, u64)>,
     },
@@ -150,7 +150,7 @@ pub enum Ask {
     Host(Box<dyn Any + Send>),
 }
 
-/// A look into the inbox.
+/// A query of the inbox.
 #[derive(Debug, Clone, Default)]
 pub struct Poll {
     pub on_behalf: Option<MemberId>,

@@ -10,12 +10,12 @@ pub struct Heartbeat {
     last_sign_of_life: Millis,
     next_ping: Millis,
     interval: Millis,
-    patience: Millis,
+    timeout: Millis,
 }
 
 impl Heartbeat {
-    pub fn new(now: Millis, interval: Millis, patience: Millis) -> Self {
-        Self { last_sign_of_life: now, next_ping: now + interval, interval, patience }
+    pub fn new(now: Millis, interval: Millis, timeout: Millis) -> Self {
+        Self { last_sign_of_life: now, next_ping: now + interval, interval, timeout }
     }
 
     /// Something arrived.
@@ -24,7 +24,7 @@ impl Heartbeat {
     }
 
     pub fn on_deadline(&mut self, now: Millis) -> Vec<Step> {
-        if now - self.last_sign_of_life >= self.patience {
+        if now - self.last_sign_of_life >= self.timeout {
             return vec![Step::Close { code: GOING_AWAY, reason: "no pong" }];
         }
         if now >= self.next_ping {
@@ -35,6 +35,6 @@ impl Heartbeat {
     }
 
     pub fn deadline(&self) -> Millis {
-        self.next_ping.min(self.last_sign_of_life + self.patience)
+        self.next_ping.min(self.last_sign_of_life + self.timeout)
     }
 }

@@ -7,7 +7,7 @@ pub mod chopsticks;
 pub mod door;
 mod heartbeat;
 pub mod lark;
-pub mod look;
+pub mod query;
 pub mod smarthole;
 pub mod snek;
 #[cfg(test)]
@@ -15,7 +15,7 @@ pub mod snek;
 mod testing;
 
 pub use door::{Ask, Events, Limits, Poll, Protocol, Replayed, Session, Step, Ticket, View};
-pub use look::{Look, Seen};
+pub use query::{Query, QueryResult};
 
 /// Every door that takes WebSocket connections, on the main listener or on one of its own.
 pub const DOORS: &[&dyn Protocol] =

@@ -28,3 +28,7 @@ pub use self::doors::{DoorHost, DoorStatus, Doors};
 pub use self::executor::{Answer, Sighting};
 pub use self::hub::Hub;
 pub use self::settings::Settings;
+
+// What `surface!` expands to.
+#[doc(hidden)]
+pub use {pastey, utoipa_axum};

@@ -26,10 +26,10 @@ use crate::peer::Peer;
 use crate::settings::Limits;
 use crate::ws::upgrade::upgrade;
 
-const HEADER_PATIENCE: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// HTTP requests that are under way at a stop get this long.
-const STOP_PATIENCE: Duration = Duration::from_secs(2);
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many HTTP connections there may be at a time, in all and from one address. Those that became WebSockets do not count.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +126,7 @@ pub async fn serve_with<Answer>(
     }
     drop(listener);
     let rest = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(STOP_PATIENCE, rest).await;
+    let _ = tokio::time::timeout(STOP_TIMEOUT, rest).await;
 }
 
 async fn serve_one<Answer>(
@@ -142,7 +142,7 @@ async fn serve_one<Answer>(
     let service = service_fn(move |request: Request<Incoming>| respond(address, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_PATIENCE)
+        .header_read_timeout(HEADER_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(connection);

@@ -8,8 +8,8 @@ use folkmoot_core::ids::{ChannelId, IdSource};
 use folkmoot_core::lookup::{Found, LookupExt};
 use folkmoot_core::model::{Message, Notification};
 use folkmoot_core::record::{Filter, NEW, SEEN};
-use folkmoot_core::{Actor, RecordKind, Millis, Refusal, State, access};
-use folkmoot_doors::look::{History, Look, Seen, Sight};
+use folkmoot_core::{Actor, Millis, RecordKind, Refusal, State, access};
+use folkmoot_doors::query::{History, Query, QueryOutcome, QueryResult};
 use folkmoot_doors::{Poll, Replayed, Ticket, View};
 use folkmoot_store::{Page, Reader, Replay};
 
@@ -95,15 +95,15 @@ pub async fn count_notifications(hub: &Hub, filter: Filter) -> Result<u64, Refus
 }
 
 /// Answers a call that only looks: from memory at once, from the store when it has been read. Others do not wait for it.
-pub fn look(hub: &Hub, connection: &Arc<Connection>, actor: Actor, look: Look, ticket: Ticket) {
-    match hub.with_state(|state| look.at(state, actor)) {
-        Ok(Sight::Seen(seen)) => answer_look(hub, connection, actor, &seen, &ticket),
-        Ok(Sight::History(history)) => {
+pub fn query(hub: &Hub, connection: &Arc<Connection>, actor: Actor, query: Query, ticket: Ticket) {
+    match hub.with_state(|state| query.answer(state, actor)) {
+        Ok(QueryOutcome::Result(result)) => answer_query(hub, connection, actor, &result, &ticket),
+        Ok(QueryOutcome::History(history)) => {
             let (hub, connection) = (hub.clone(), Arc::clone(connection));
             connection.read_began();
             tokio::spawn(async move {
                 match hub.read(move |reader| page(reader, history)).await {
-                    Ok(messages) => answer_look(&hub, &connection, actor, &Seen::Messages(messages), &ticket),
+                    Ok(messages) => answer_query(&hub, &connection, actor, &QueryResult::Messages(messages), &ticket),
                     Err(refusal) => refuse(&hub, &connection, &ticket, &refusal),
                 }
                 connection.flush();
@@ -115,8 +115,8 @@ pub fn look(hub: &Hub, connection: &Arc<Connection>, actor: Actor, look: Look, t
 }
 
 /// Queued only: answers to what was read together go out together.
-fn answer_look(hub: &Hub, connection: &Arc<Connection>, actor: Actor, seen: &Seen, ticket: &Ticket) {
-    let text = hub.with_state(|state| connection.protocol.looked(ticket, actor, seen, view(hub, state)));
+fn answer_query(hub: &Hub, connection: &Arc<Connection>, actor: Actor, result: &QueryResult, ticket: &Ticket) {
+    let text = hub.with_state(|state| connection.protocol.result(ticket, actor, result, view(hub, state)));
     if let Some(text) = text {
         connection.queue(Chunk::answer(frame::text(&text)));
     }

@@ -1,5 +1,5 @@
 /** Times, sizes and states as words. */
-import type { Delivery, Member, Run } from './types';
+import type { Delivery, Member, Presence, Run } from './types';
 
 /** Made when first used: a browser takes its time to make one. */
 function format(options: Intl.DateTimeFormatOptions): (at: number) => string {
@@ -62,15 +62,14 @@ export function money(usd: number): string {
 }
 
 export function presenceWord(member: Member): string {
-  if (member.type === 'agent' && member.status === 'sleeping') return 'asleep';
-  const words: Record<string, string> = { online: 'online', idle: 'away', dnd: 'do not disturb', sleeping: 'asleep', offline: 'offline' };
-  return words[member.status] ?? member.status;
+  const words: Record<Presence, string> = { online: 'online', idle: 'away', dnd: 'do not disturb', sleeping: 'asleep', offline: 'offline' };
+  return words[member.status];
 }
 
 export function runWord(run: Run): string {
   if (run.stop_requested && (run.state === 'running' || run.state === 'waiting')) return 'stopping';
   const words: Record<Run['state'], string> = { running: 'working', waiting: 'waits for a decision', completed: 'done', failed: 'failed', cancelled: 'stopped' };
-  return words[run.state] ?? run.state;
+  return words[run.state];
 }
 
 /** A delivery in one or two words, and how it should look. */

@@ -74,10 +74,11 @@ test('a limit of the hub is told in its words, and what was written is kept unti
   let refusals = 1;
   await page.page.route('**/v1/channels/*/messages', (route) => {
     if (route.request().method() !== 'POST' || refusals-- <= 0) return route.continue();
-    return route.fulfill({ status: 429, headers: { 'retry-after': '3' }, json: { error: 'too many messages at once; retry in 3 s', code: 'rate-limited' } });
+    // Long enough for a slow machine to show it: the page's clock goes by seconds, and says nothing in the first two.
+    return route.fulfill({ status: 429, headers: { 'retry-after': '8' }, json: { error: 'too many messages at once; retry in 8 s', code: 'rate-limited' } });
   });
   await page.write('patience');
-  await page.page.getByText('too many messages at once; retry in 3 s').first().waitFor();
+  await page.page.getByText('too many messages at once; retry in 8 s').first().waitFor();
   await page.message('patience').waitFor();
   const all = await owner.call('GET', `/v1/channels/${owner.general.id}/messages?limit=50`);
   assert.equal(all.filter((it) => it.content === 'patience').length, 1);

@@ -1,7 +1,7 @@
 // Two people at once: invitations, typing and presence, threads, search, tasks, calls.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import { Hub, PASSWORD } from './support/hub.mjs';
+import { Hub, Lark, PASSWORD } from './support/hub.mjs';
 import { Browser, until } from './support/page.mjs';
 import { close, step } from './support/story.mjs';
 
@@ -69,6 +69,27 @@ step('edits, reactions and deletions reach the other', async () => {
   const message = (await owner.call('GET', `/v1/channels/${owner.general.id}/messages?limit=1`))[0];
   await owner.call('POST', `/v1/messages/${message.id}/reactions`, { emoji: '👍' });
   await bob.message('a typo').getByText('👍').waitFor();
+});
+
+step('what is offered is what the hub says, and a new role counts at once', async () => {
+  const agent = await owner.call('POST', `${owner.ws}/members`, { name: 'coder', type: 'agent' });
+  await owner.call('POST', `${owner.ws}/channels/${owner.general.id}/members`, { member_id: agent.id });
+  const coder = await Lark.connect(hub, agent.api_key);
+  await coder.ask('approval.request', { channel_id: owner.general.id, action: 'Bash', payload: '{}', kind: 'permission' });
+  await bob.page.getByText('ann may decide this.').waitFor();
+  const administration = bob.page.getByRole('link', { name: 'Administration' });
+  assert.equal(await bob.button('Allow once').count(), 0);
+  assert.equal(await administration.count(), 0);
+  const { id } = (await owner.call('GET', `${owner.ws}/members`)).find((member) => member.name === 'bob');
+  await owner.call('PATCH', `${owner.ws}/members/${id}`, { role: 'admin' });
+  await bob.button('Allow once').waitFor();
+  await administration.first().waitFor();
+  await owner.call('PATCH', `${owner.ws}/members/${id}`, { role: 'member' });
+  await bob.button('Allow once').waitFor({ state: 'detached' });
+  await administration.first().waitFor({ state: 'detached' });
+  await ann.button('Allow once').click();
+  await bob.page.getByText('ann may decide this.').waitFor({ state: 'detached' });
+  coder.close();
 });
 
 step('20 make a message a task and mark it done', async () => {

@@ -13,7 +13,7 @@ use folkmoot_core::model::Door;
 use folkmoot_core::{Actor, Event, Millis, Refusal, Reply};
 
 use crate::door::{Events, Limits, Protocol, Session, Ticket, View};
-use crate::look::Seen;
+use crate::query::QueryResult;
 
 pub struct Snek {
     dialect: Dialect,
@@ -76,8 +76,8 @@ impl Events for Snek {
         Some(mapping::reply(ticket, outcome, view))
     }
 
-    fn looked(&self, ticket: &Ticket, reader: Actor, seen: &Seen, view: View<'_>) -> Option<String> {
-        Some(mapping::looked(ticket, reader, seen, view))
+    fn result(&self, ticket: &Ticket, reader: Actor, result: &QueryResult, view: View<'_>) -> Option<String> {
+        Some(mapping::result(ticket, reader, result, view))
     }
 
     fn can_catch_up(&self) -> bool {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::support::World;
 use super::support::ledger::Replay;
 use crate::door::{Ask, Poll, Protocol, Replayed, Session, Step, Ticket, View};
-use crate::look::{Look, Seen, Sight};
+use crate::query::{Query, QueryOutcome, QueryResult};
 use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::decide::is_given_up;
 use folkmoot_core::delivery::WakeRules;
@@ -248,7 +248,7 @@ impl Hall {
         let actor = self.actor(index).expect("a session asks for members only");
         match ask {
             Ask::LogIn { .. } | Ask::Prove { .. } => {}
-            Ask::Look(look) => self.look(index, actor, look, ticket),
+            Ask::Query(query) => self.query(index, actor, query, ticket),
             Ask::Do { command, on_behalf } => {
                 let outcome = self.world.act(Actor { on_behalf, ..actor }, *command);
                 self.publish(index, outcome, ticket);
@@ -278,23 +278,23 @@ impl Hall {
         }
     }
 
-    fn look(&mut self, index: usize, actor: Actor, look: Look, ticket: &Ticket) {
+    fn query(&mut self, index: usize, actor: Actor, query: Query, ticket: &Ticket) {
         let protocol = self.seats[index].protocol;
-        let seen = look.at(&self.world.state, actor).map(|sight| match sight {
-            Sight::Seen(seen) => seen,
-            Sight::History(history) => {
+        let result = query.answer(&self.world.state, actor).map(|outcome| match outcome {
+            QueryOutcome::Result(result) => result,
+            QueryOutcome::History(history) => {
                 let messages = self.world.ledger.all_messages();
                 let there = |message: &&Message| message.channel == history.channel && !message.deleted;
                 let before = |message: &&Message| history.before.is_none_or(|moment| message.created_at < moment);
                 let mut page: Vec<_> = messages.filter(there).filter(before).cloned().collect();
                 page.sort_by_key(|message| std::cmp::Reverse(message.seq));
                 let page = page.into_iter().skip(history.offset).take(history.limit);
-                Seen::Messages(page.collect::<Vec<_>>().into_iter().rev().collect())
+                QueryResult::Messages(page.collect::<Vec<_>>().into_iter().rev().collect())
             }
         });
-        match seen {
-            Ok(seen) => {
-                let text = self.with_view(|view| protocol.looked(ticket, actor, &seen, view));
+        match result {
+            Ok(result) => {
+                let text = self.with_view(|view| protocol.result(ticket, actor, &result, view));
                 self.hear(index, &text.expect("an answer"));
             }
             Err(refusal) => self.answer(index, ticket, Err(&refusal)),

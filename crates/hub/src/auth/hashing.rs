@@ -348,7 +348,7 @@ impl Arena {
 mod tests {
     use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 
-    use super::limits::RateLimits;
+    use super::super::limits::RateLimits;
     use super::*;
 
     fn order(lane: &mut Lane<u32>) -> Vec<u32> {

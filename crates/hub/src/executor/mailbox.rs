@@ -5,7 +5,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 
 use super::Job;
-use super::pace::Patience;
+use super::pace::Gathering;
 
 /// Each producer has a bounded number of jobs in flight (one per REST call, 256 per connection), so this is bounded too.
 #[derive(Default)]
@@ -47,14 +47,14 @@ impl Mailbox {
     }
 
     /// Sleeps until enough jobs wait, the time is up, or nobody comes any more: nobody wakes the executor for fewer.
-    pub fn gather(&self, patience: Patience) {
-        let end = Instant::now() + patience.at_most;
+    pub fn gather(&self, gathering: Gathering) {
+        let end = Instant::now() + gathering.at_most;
         let mut before = 0;
         loop {
-            let until = end.min(Instant::now() + patience.lull);
-            let count = self.sleep(patience.count, Some(until)).jobs.len();
+            let until = end.min(Instant::now() + gathering.lull);
+            let count = self.sleep(gathering.count, Some(until)).jobs.len();
             let lull = count == before && count > 0;
-            if count >= patience.count || lull || Instant::now() >= end {
+            if count >= gathering.count || lull || Instant::now() >= end {
                 return;
             }
             before = count;

@@ -12,7 +12,7 @@ use folkmoot_core::ids::MemberId;
 use super::{Job, Work};
 
 /// The longest a message waits for company.
-const PATIENCE: Duration = Duration::from_millis(40);
+const GATHER_TIMEOUT: Duration = Duration::from_millis(40);
 /// How far back the pace is judged.
 const WINDOW: Duration = Duration::from_millis(50);
 /// A batch of this size is worth a commit of its own.
@@ -28,7 +28,7 @@ const LONGEST_LULL: Duration = Duration::from_millis(5);
 
 /// How long to wait before a batch: until this many jobs wait, but no longer than this, and not through a lull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Gathering {
     pub count: usize,
     pub at_most: Duration,
     /// Nobody came for this long: those who are expected wait for somebody who is in the batch.
@@ -57,12 +57,12 @@ impl Pace {
     }
 
     /// What to wait for before the next batch; none when everybody is served at once.
-    pub fn patience(&self) -> Option<Patience> {
+    pub fn gathering(&self) -> Option<Gathering> {
         let count = self.expected();
         let between_arrivals = WINDOW / u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
         let lull = (between_arrivals * LULL).max(SHORTEST_LULL);
-        let lull = if lull > LONGEST_LULL { PATIENCE } else { lull };
-        (count > 1).then_some(Patience { count, at_most: PATIENCE, lull })
+        let lull = if lull > LONGEST_LULL { GATHER_TIMEOUT } else { lull };
+        (count > 1).then_some(Gathering { count, at_most: GATHER_TIMEOUT, lull })
     }
 
     fn note(&mut self, speakers: impl Iterator<Item = MemberId>, now: Instant) {
@@ -85,8 +85,8 @@ impl Pace {
         if speakers.len() < FEW_SPEAKERS {
             return 0;
         }
-        let per_patience = self.arrivals.len() * PATIENCE.as_millis() as usize / WINDOW.as_millis() as usize;
-        per_patience.min(speakers.len() * 3 / 4).min(FULL_BATCH)
+        let per_gathering = self.arrivals.len() * GATHER_TIMEOUT.as_millis() as usize / WINDOW.as_millis() as usize;
+        per_gathering.min(speakers.len() * 3 / 4).min(FULL_BATCH)
     }
 }
 

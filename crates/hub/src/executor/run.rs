@@ -48,7 +48,7 @@ pub struct Executor {
     /// Who waits for the search index to be current.
     searchers: Vec<Respond>,
     /// Who wants to know whether anything can be stored, and whether the last attempt failed.
-    doubters: Vec<Respond>,
+    readiness_checks: Vec<Respond>,
     store_failed: bool,
     watchers: Vec<Watcher>,
     stopping: bool,
@@ -91,7 +91,7 @@ impl Executor {
             piece_took: Duration::ZERO,
             slept: Duration::ZERO,
             searchers: Vec::new(),
-            doubters: Vec::new(),
+            readiness_checks: Vec::new(),
             // Whether there is room is not known before the first attempt, and somebody may ask before anybody writes.
             store_failed: true,
             watchers: Vec::new(),
@@ -104,15 +104,15 @@ impl Executor {
         let mut jobs = Vec::new();
         while !self.stopping {
             let done = Instant::now();
-            if let Some(patience) = self.pace.patience() {
-                self.mailbox.gather(patience);
+            if let Some(gathering) = self.pace.gathering() {
+                self.mailbox.gather(gathering);
             }
-            self.mailbox.take(&mut jobs, self.next_chore());
+            self.mailbox.take(&mut jobs, self.next_maintenance());
             self.slept += done.elapsed();
             if !jobs.is_empty() {
                 self.work_off(&mut jobs);
             }
-            self.chores();
+            self.maintain();
         }
         self.store_reads();
         self.mailbox.close();
@@ -156,7 +156,7 @@ impl Executor {
                 for job in jobs {
                     match job.work {
                         Work::CatchUp => self.searchers.push(job.respond),
-                        Work::CanStore => self.doubters.push(job.respond),
+                        Work::CanStore => self.readiness_checks.push(job.respond),
                         Work::Stop => {
                             self.stopping = true;
                             decided.extend(batch.end_streams(|_, _| true));

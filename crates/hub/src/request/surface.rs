@@ -9,7 +9,7 @@ use utoipa_axum::PathItemExt;
 /// Makes `routes()` and `described()` of one list over one state; one line is one address with its methods. Describing all
 /// types takes more time and memory than everything else at the start, so the routes do not wait for it.
 ///
-/// Who uses it depends on `axum`, `pastey`, `utoipa` and `utoipa-axum` itself.
+/// Who uses it depends on `axum` and `utoipa` itself.
 #[macro_export]
 macro_rules! surface {
     ($state:ty; $( $( $area:ident :: $handler:ident ),+ ; )*) => {
@@ -17,15 +17,15 @@ macro_rules! surface {
             let router = axum::Router::new();
             $(
                 let endpoint = $crate::request::Endpoint::<$state>::default();
-                $( let endpoint = pastey::paste!(endpoint.with::<$area::[<__path_ $handler>], _, _>($area::$handler)); )+
+                $( let endpoint = $crate::pastey::paste!(endpoint.with::<$area::[<__path_ $handler>], _, _>($area::$handler)); )+
                 let router = router.route(&endpoint.address, endpoint.methods);
             )*
             router
         }
 
         pub fn described() -> utoipa::openapi::OpenApi {
-            let router = utoipa_axum::router::OpenApiRouter::<$state>::new();
-            $( let router = router.routes(utoipa_axum::routes!( $( $area::$handler ),+ )); )*
+            let router = $crate::utoipa_axum::router::OpenApiRouter::<$state>::new();
+            $( let router = router.routes($crate::utoipa_axum::routes!( $( $area::$handler ),+ )); )*
             router.into_openapi()
         }
     };

@@ -49,12 +49,12 @@ pub struct UploadForm {
 }
 
 /// How long a sender may still take: a trickle that never stops ends all the same.
-struct Patience {
+struct UploadTimeout {
     began: Instant,
     seen: u64,
 }
 
-impl Patience {
+impl UploadTimeout {
     fn new() -> Self {
         Self { began: Instant::now(), seen: 0 }
     }
@@ -149,21 +149,21 @@ pub async fn receive(caller: &Caller, request: Request) -> Result<Received, ApiE
         return Err(refusal.into());
     }
     let mut form = Multipart::from_request(request, &caller.hub).await.map_err(|_| broken_form())?;
-    let mut patience = Patience::new();
+    let mut timeout = UploadTimeout::new();
     let (mut received, mut channel, mut more) = (None, None, false);
-    while let Some(field) = patience.next(form.next_field()).await? {
+    while let Some(field) = timeout.next(form.next_field()).await? {
         match field.name() {
             Some("file" | "avatar") if received.is_none() => {
-                received = Some(take_file(caller, field, &mut patience).await?);
+                received = Some(take_file(caller, field, &mut timeout).await?);
             }
             Some("file" | "avatar") => {
-                discard(field, MAX_FILE_BYTES, &mut patience).await?;
+                discard(field, MAX_FILE_BYTES, &mut timeout).await?;
                 more = true;
             }
             Some("channel_id" | "channel_uid") => {
-                channel = given(Some(take_text(field, &mut patience).await?), ChannelId::parse);
+                channel = given(Some(take_text(field, &mut timeout).await?), ChannelId::parse);
             }
-            _ => discard(field, MAX_FORM_OVERHEAD, &mut patience).await?,
+            _ => discard(field, MAX_FORM_OVERHEAD, &mut timeout).await?,
         }
     }
     let received = received.ok_or_else(|| ApiError::bad_request("the form has no part named `file`"))?;
@@ -173,22 +173,22 @@ pub async fn receive(caller: &Caller, request: Request) -> Result<Received, ApiE
     Ok(Received { channel, ..received })
 }
 
-async fn take_file(caller: &Caller, mut field: Field<'_>, patience: &mut Patience) -> Result<Received, ApiError> {
+async fn take_file(caller: &Caller, mut field: Field<'_>, timeout: &mut UploadTimeout) -> Result<Received, ApiError> {
     let filename = sanitized(field.file_name().unwrap_or_default());
     let declared = field.content_type().map(str::to_owned);
     let (id, part, mut target) = begin(caller).await?;
     let mut first_bytes = Vec::new();
     let mut size = 0;
-    while let Some(chunk) = patience.chunk(&mut field).await? {
+    while let Some(chunk) = timeout.chunk(&mut field).await? {
         size += chunk.len() as u64;
         if size > MAX_FILE_BYTES {
             // The sender sees the answer only when it could send the rest.
-            discard(field, MAX_FILE_BYTES, patience).await.ok();
+            discard(field, MAX_FILE_BYTES, timeout).await.ok();
             return Err(too_large());
         }
         note_first(&mut first_bytes, &chunk);
         if let Err(error) = target.write_all(&chunk).await {
-            discard(field, MAX_FILE_BYTES, patience).await.ok();
+            discard(field, MAX_FILE_BYTES, timeout).await.ok();
             return Err(not_stored(&error));
         }
     }
@@ -223,9 +223,9 @@ fn note_first(first_bytes: &mut Vec<u8>, chunk: &Bytes) {
     first_bytes.extend(chunk.iter().take(lacking));
 }
 
-async fn take_text(mut field: Field<'_>, patience: &mut Patience) -> Result<String, ApiError> {
+async fn take_text(mut field: Field<'_>, timeout: &mut UploadTimeout) -> Result<String, ApiError> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = patience.chunk(&mut field).await? {
+    while let Some(chunk) = timeout.chunk(&mut field).await? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > MAX_FIELD_BYTES {
             return Err(ApiError::bad_request("`channel_id` is too long"));
@@ -235,9 +235,9 @@ async fn take_text(mut field: Field<'_>, patience: &mut Patience) -> Result<Stri
 }
 
 /// Reads a part that nobody wants, up to a bound.
-async fn discard(mut field: Field<'_>, at_most: u64, patience: &mut Patience) -> Result<(), ApiError> {
+async fn discard(mut field: Field<'_>, at_most: u64, timeout: &mut UploadTimeout) -> Result<(), ApiError> {
     let mut seen = 0;
-    while let Some(chunk) = patience.chunk(&mut field).await? {
+    while let Some(chunk) = timeout.chunk(&mut field).await? {
         seen += chunk.len() as u64;
         if seen > at_most {
             return Err(too_large());
@@ -264,12 +264,12 @@ pub async fn receive_whole(
     }
     let mut body = request.into_body();
     let (id, part, mut target) = begin(caller).await?;
-    let (mut size, mut patience) = (0, Patience::new());
-    while let Some(frame) = tokio::time::timeout(patience.left(), body.frame()).await.map_err(|_| slow_body())? {
+    let (mut size, mut timeout) = (0, UploadTimeout::new());
+    while let Some(frame) = tokio::time::timeout(timeout.left(), body.frame()).await.map_err(|_| slow_body())? {
         let frame = frame.map_err(|_| ApiError::bad_request("the body ended early"))?;
         let Some(chunk) = frame.data_ref() else { continue };
         size += chunk.len() as u64;
-        patience.seen = size;
+        timeout.seen = size;
         if size > at_most {
             drain_body(body).await;
             return Err(too_large());

@@ -34,7 +34,7 @@ use crate::readings::{self, CatchUp};
 const READ_BYTES: usize = 64 * 1024;
 const KEPT_BYTES: usize = 512;
 /// How long a peer may take to answer our close frame.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
@@ -100,6 +100,8 @@ enum Incoming {
     Text(Utf8Bytes),
     Binary,
     SignOfLife,
+    /// What the session wants by itself, after a log-in or at its time.
+    Own(Ask, Ticket),
     /// The peer closed, or broke the protocol; this much is said before the end.
     End(Option<(u16, &'static str)>),
 }
@@ -147,7 +149,7 @@ impl Driver {
             Phase::Dead => true,
             Phase::Open => false,
             Phase::Closing => {
-                let until = *self.closing_until.get_or_insert_with(|| Instant::now() + CLOSE_PATIENCE);
+                let until = *self.closing_until.get_or_insert_with(|| Instant::now() + CLOSE_TIMEOUT);
                 Instant::now() >= until
             }
         }
@@ -252,6 +254,7 @@ impl Driver {
             }
             Incoming::Binary => self.session.on_binary(now),
             Incoming::SignOfLife => return self.session.on_sign_of_life(now),
+            Incoming::Own(ask, ticket) => return self.ask(ask, ticket).await,
             Incoming::End(None) => return self.connection.abandon(),
             Incoming::End(Some((code, reason))) => vec![Step::Close { code, reason }],
         };
@@ -301,10 +304,10 @@ impl Driver {
                 self.connection.queue(Chunk::answer(frame::EMPTY_PING));
             }
             Step::Close { code, reason } => self.connection.close(code, reason),
-            // A fault of the door: nobody waits for an answer here. Whoever is connected must not wait for ever.
-            Step::Ask(..) => {
-                tracing::error!(connection = self.connection.id.0, "a session asked where it gets no answer");
-                self.connection.close(1011, "internal error");
+            // Asking may wait for others. It comes before whatever else was read, in the order in which it was wanted.
+            Step::Ask(ask, ticket) => {
+                let before = self.pending.iter().take_while(|waiting| matches!(waiting, Incoming::Own(..))).count();
+                self.pending.insert(before, Incoming::Own(ask, ticket));
             }
         }
     }
@@ -348,9 +351,9 @@ impl Driver {
                 let actor = Actor { on_behalf: poll.on_behalf, ..actor };
                 Box::pin(readings::poll(&self.hub, &self.connection, actor, poll, &ticket)).await;
             }
-            Ask::Look(look) => {
+            Ask::Query(query) => {
                 let Some(actor) = self.actor() else { return };
-                readings::look(&self.hub, &self.connection, actor, look, ticket);
+                readings::query(&self.hub, &self.connection, actor, query, ticket);
             }
             Ask::Host(what) => {
                 let (hub, connection) = (self.hub.clone(), Arc::clone(&self.connection));

@@ -67,7 +67,7 @@ const PID_FILE: &str = "agentd.pid";
 const STATUS_FILE: &str = "agentd.status.json";
 const LOG: &str = "logs/agentd.log";
 /// How long a start or a stop may take.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DAEMON_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let loaded = settings.load_with(data_dir_override(args.data_dir.clone()).into_iter().collect())?;
@@ -217,7 +217,7 @@ fn start(settings: &Settings, folder: &Path) -> anyhow::Result<ExitCode> {
     }
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
     let mut child = command.spawn()?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + DAEMON_TIMEOUT;
     while Instant::now() < until {
         if let Some(ended) = child.try_wait()? {
             let fault = Fault::failed(format!("the daemon ended at once ({ended})"));
@@ -239,7 +239,7 @@ fn stop(folder: &Path) -> anyhow::Result<ExitCode> {
             .into());
     };
     kill_process(pid, Signal::TERM).map_err(|error| Fault::failed(format!("the daemon cannot be stopped: {error}")))?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + DAEMON_TIMEOUT;
     while running(folder).is_some() {
         if Instant::now() > until {
             return Err(Fault::failed("the daemon does not end").hint("see `moot agentd logs`").into());

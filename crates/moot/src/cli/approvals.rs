@@ -9,7 +9,7 @@ use super::client::{HubArgs, Session, cell, items, text};
 use super::{Fault, Settings, output};
 
 /// How much of a line the list shows.
-const MOST_IN_LIST: usize = 120;
+const MAX_IN_LIST: usize = 120;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\
@@ -154,7 +154,7 @@ fn in_one_line(shown: &Shown) -> String {
     let warning = if shown.warning.is_some() { "! " } else { "" };
     let text = shown.parts.first().map(|part| part.text.as_str()).or(shown.says.as_deref()).unwrap_or_default();
     let first = text.lines().next().unwrap_or_default();
-    let cut: String = first.chars().take(MOST_IN_LIST).collect();
+    let cut: String = first.chars().take(MAX_IN_LIST).collect();
     let lines = text.lines().count().saturating_sub(1);
     let more = match (lines, cut.len() < first.len()) {
         (0, false) => String::new(),

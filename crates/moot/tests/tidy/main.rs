@@ -1,61 +1,15 @@
-//! Rules about the tree itself: who may depend on whom, and documents that must not lie.
+//! Rules about the tree itself: who may depend on whom ([`walls`]), how large anything gets ([`sizes`]), and documents that must
+//! not lie ([`walks`], and the rest below).
+
+mod sizes;
+mod tree;
+mod walks;
+mod walls;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
-}
-
-fn read(name: &str) -> String {
-    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-/// The names of the crates that `package` is built from.
-fn dependencies(package: &str) -> BTreeSet<String> {
-    let output = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--locked", "-p", package, "-e", "normal", "--prefix", "none", "-f", "{p}"])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let lines = String::from_utf8(output.stdout).unwrap();
-    lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
-}
-
-fn ours(dependencies: &BTreeSet<String>) -> Vec<&str> {
-    dependencies.iter().map(String::as_str).filter(|name| name.starts_with("folkmoot-")).collect()
-}
-
-#[test]
-fn core_and_doors_see_no_runtime_no_sockets_and_no_database() {
-    for package in ["folkmoot-core", "folkmoot-doors"] {
-        let dependencies = dependencies(package);
-        assert!(dependencies.contains("serde"), "cargo tree of {package} says nothing: {dependencies:?}");
-        for forbidden in ["tokio", "axum", "sqlx", "rusqlite", "hyper", "reqwest"] {
-            assert!(!dependencies.contains(forbidden), "{package} depends on {forbidden}");
-        }
-    }
-}
-
-#[test]
-fn siblings_do_not_see_each_other_and_the_core_sees_nobody() {
-    assert_eq!(ours(&dependencies("folkmoot-core")), ["folkmoot-core"]);
-    // What an action is, everybody may know; it knows nobody.
-    assert_eq!(ours(&dependencies("folkmoot-action")), ["folkmoot-action"]);
-    assert_eq!(ours(&dependencies("folkmoot-doors")), ["folkmoot-action", "folkmoot-core", "folkmoot-doors"]);
-    assert_eq!(ours(&dependencies("folkmoot-engines")), ["folkmoot-action", "folkmoot-engines"]);
-    // How a database is kept, everybody may know who has one; it knows nobody.
-    assert_eq!(ours(&dependencies("folkmoot-database")), ["folkmoot-database"]);
-    let agentd = ["folkmoot-action", "folkmoot-agentd", "folkmoot-database", "folkmoot-engines", "folkmoot-peers"];
-    assert_eq!(ours(&dependencies("folkmoot-agentd")), agentd);
-    assert_eq!(ours(&dependencies("folkmoot-bot")), ["folkmoot-bot", "folkmoot-database", "folkmoot-peers"]);
-    assert_eq!(ours(&dependencies("folkmoot-pool")), ["folkmoot-peers", "folkmoot-pool"]);
-    assert_eq!(ours(&dependencies("folkmoot-store")), ["folkmoot-core", "folkmoot-database", "folkmoot-store"]);
-    let telegram = ["folkmoot-action", "folkmoot-database", "folkmoot-engines", "folkmoot-peers", "folkmoot-telegram"];
-    assert_eq!(ours(&dependencies("folkmoot-telegram")), telegram);
-}
+use tree::{read, root};
 
 #[test]
 fn every_program_that_is_started_gets_a_chosen_environment() {
@@ -79,6 +33,7 @@ fn every_program_that_is_started_gets_a_chosen_environment() {
 fn paths(text: &str) -> Vec<&str> {
     let quoted = text.split('`').skip(1).step_by(2);
     let tops = ["crates/", "docs/", "bench/", "fuzz/", "web/", ".ci/"];
+    let quoted = quoted.map(|word| word.split("::").next().unwrap_or(word));
     quoted.filter(|word| tops.iter().any(|top| word.starts_with(top)) && !word.contains(['*', '{', '<', ' '])).collect()
 }
 

@@ -57,15 +57,15 @@ impl Pools {
         }
     }
 
-    fn expect_missing(&self, agent: &Arc<str>, now: Millis, patience: Duration) {
+    fn expect_missing(&self, agent: &Arc<str>, now: Millis, timeout: Duration) {
         self.absent.lock().entry(Arc::clone(agent)).or_default().since = now;
-        self.expect_back(agent, now, patience);
+        self.expect_back(agent, now, timeout);
     }
 
-    fn expect_back(&self, agent: &Arc<str>, since: Millis, patience: Duration) {
+    fn expect_back(&self, agent: &Arc<str>, since: Millis, timeout: Duration) {
         let (pools, agent) = (self.clone(), Arc::clone(agent));
         tokio::spawn(async move {
-            tokio::time::sleep(patience).await;
+            tokio::time::sleep(timeout).await;
             // A later absence has its own end.
             let still_absent = pools.absent.lock().get(&agent).is_some_and(|absence| absence.since == since);
             if still_absent && pools.agent(&agent).is_none() {

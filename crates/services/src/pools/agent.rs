@@ -194,8 +194,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    async fn answer(&mut self, patience: Duration) -> Asked {
-        match tokio::time::timeout(patience, &mut self.answer).await {
+    async fn answer(&mut self, timeout: Duration) -> Asked {
+        match tokio::time::timeout(timeout, &mut self.answer).await {
             Ok(Ok(answered)) => Ok(answered),
             Ok(Err(_)) => Err(Trouble::Offline),
             Err(_) => Err(Trouble::TimedOut),
@@ -210,12 +210,12 @@ impl Drop for Waiting {
 }
 
 impl Pools {
-    pub async fn ask_within(&self, agent: &str, op: &str, data: &RawValue, patience: Duration) -> Asked {
+    pub async fn ask_within(&self, agent: &str, op: &str, data: &RawValue, timeout: Duration) -> Asked {
         let agent = self.agent(agent).ok_or(Trouble::Offline)?;
         self.may_be_asked(&agent, self.hub.now())?;
         let began = Instant::now();
         let asked = match agent.request(op, data) {
-            Ok(mut waiting) => waiting.answer(patience).await,
+            Ok(mut waiting) => waiting.answer(timeout).await,
             Err(trouble) => Err(trouble),
         };
         agent.meters.count(&asked, began.elapsed());

@@ -70,6 +70,22 @@ fn copy_as_killed(from: &Path) -> TempDir {
 }
 
 #[test]
+fn a_message_of_a_door_that_nobody_knows_is_not_read_back_as_one_of_lark() {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    let sent = message(1, "hello");
+    send(&mut store, &sent).expect("it is stored");
+    drop(store);
+    let database = Connection::open(folder.path().join(DATABASE)).expect("a database");
+    database.execute("UPDATE messages SET door = 200", []).expect("a door of another version");
+    database.close().expect("it closes");
+    let store = Sqlite::open(folder.path()).expect("a store");
+    let read = store.reader().expect("a reader").message(sent.id).expect("a read").expect("the message");
+    assert_eq!((read.door.number(), read.door.name()), (200, "unknown"));
+    assert_ne!(read.door, Door::Lark);
+}
+
+#[test]
 fn a_newer_database_is_refused_and_stays_as_it_is() {
     let folder = new_folder();
     drop(Sqlite::open(folder.path()).expect("a store"));

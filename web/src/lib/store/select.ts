@@ -2,7 +2,7 @@
 import type { Approval, Channel, Delivery, Member, Message, Notification, Run, WorkspaceRight } from '../types';
 import type { Data } from './data';
 
-export const isDirect = (channel: Channel): boolean => channel.type === 'dm' || /group/.test(channel.type);
+export const isDirect = (channel: Channel): boolean => channel.type === 'dm' || channel.type === 'group_dm';
 
 const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
 
@@ -33,8 +33,15 @@ export function titleOf(data: Data, channel: Channel): string {
   return names.length ? names.join(', ') : channel.member_ids.includes(data.me) && channel.member_ids.length === 1 ? 'Notes to self' : channel.name;
 }
 
-export const people = (data: Data): Member[] => [...data.members.values()].filter((it) => it.type === 'human').sort(byName);
-export const agents = (data: Data): Member[] => [...data.members.values()].filter((it) => it.type === 'agent').sort(byName);
+export const everybody = (data: Data): Member[] => [...data.members.values()].sort(byName);
+export const people = (data: Data): Member[] => everybody(data).filter((it) => it.type === 'human');
+export const agents = (data: Data): Member[] => everybody(data).filter((it) => it.type === 'agent');
+
+/** The channels somebody is in, direct ones left out. */
+export const channelsOf = (data: Data, member: string): Channel[] => [...data.channels.values()].filter((it) => it.member_ids.includes(member) && !isDirect(it));
+
+/** The runs of an agent, newest first. */
+export const runsOf = (data: Data, agent: string): Run[] => [...data.runs.values()].filter((it) => it.agent_id === agent).sort((a, b) => b.started_at - a.started_at);
 
 /** What the hub says that the reader may do in the workspace. */
 export const may = (data: Data, right: WorkspaceRight): boolean => data.workspace?.may?.includes(right) ?? false;

@@ -4,11 +4,12 @@
 //! The other rules say what happened (`on_message`, `on_edit`, `on_delete`, `on_time`, `on_return`, …) and know nothing of
 //! the files below, which lean on each other downwards only:
 //!
-//! [`steps`] (one wake and its states) and [`want`] (whom a message wants) → [`origin`] (where it comes from) and
-//! [`loop_guard`] (where agents stop) → [`debounce`] (what joins) and [`send`] (when it goes out) → [`settle`] (how it ends)
-//! and [`tasks`] (wakes without a message).
+//! [`steps`] (one wake and its states) and [`want`] (whom a message wants) → [`origin`] (where it comes from),
+//! [`loop_guard`] (where agents stop) and [`hold`] (the text that waits then) → [`debounce`] (what joins) and [`send`] (when it
+//! goes out) → [`settle`] (how it ends) and [`tasks`] (tasks wake too).
 
 mod debounce;
+mod hold;
 mod loop_guard;
 mod origin;
 mod send;
@@ -20,7 +21,8 @@ mod tests;
 mod want;
 
 pub(super) use debounce::{on_delete, on_edit, on_typing, on_writing};
-pub(super) use loop_guard::{Held, hold_back, on_granted, on_release, on_sentence, on_stopped};
+pub(super) use hold::{Held, hold_back, on_granted, on_release, on_stopped};
+pub(super) use loop_guard::on_sentence;
 pub(super) use origin::{Origin, person_behind};
 pub(super) use send::{by_hand, on_return, on_time};
 pub(super) use settle::{cancel, end_with_their_place, fail, join, on_run_end, on_run_lost, on_run_start, pass};

@@ -75,3 +75,34 @@ pub fn task(world: &World, assigned_to: Option<MemberId>, channel: Option<Channe
         assigned_to,
     }
 }
+
+/// The files of the house, lowest first.
+const FILES: &[(&str, &str)] = &[
+    ("steps", include_str!("steps.rs")),
+    ("want", include_str!("want.rs")),
+    ("origin", include_str!("origin.rs")),
+    ("loop_guard", include_str!("loop_guard.rs")),
+    ("hold", include_str!("hold.rs")),
+    ("debounce", include_str!("debounce.rs")),
+    ("send", include_str!("send.rs")),
+    ("settle", include_str!("settle.rs")),
+    ("tasks", include_str!("tasks.rs")),
+];
+
+/// Whether a file names another one of the house.
+fn leans_on(source: &str, other: &str) -> bool {
+    let names =
+        |line: &str| line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == other);
+    let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.filter(|line| line.contains("super::") || line.contains("wakes::")).any(names)
+}
+
+#[test]
+fn the_files_of_the_house_lean_on_those_below_them_only() {
+    for (at, (name, source)) in FILES.iter().enumerate() {
+        for (above, _) in &FILES[at + 1..] {
+            assert!(!leans_on(source, above), "{name} leans on {above}");
+        }
+    }
+    assert!(leans_on(FILES[4].1, "loop_guard") && leans_on(FILES[8].1, "send"), "what is there is found");
+}

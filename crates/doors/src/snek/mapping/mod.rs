@@ -6,5 +6,5 @@ mod replies;
 mod requests;
 
 pub use events::{event, lagged};
-pub use replies::{echo, failure, looked, pong, reply};
+pub use replies::{echo, failure, pong, reply, result};
 pub use requests::{Request, methods, request};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::objects;
 use super::super::wire;
 use crate::door::{Ticket, View};
-use crate::look::Seen;
+use crate::query::QueryResult;
 
 /// The answer as the document has it, with `success`, which real servers add.
 fn answer(ticket: &Ticket, success: bool, data: &impl Serialize) -> String {
@@ -116,21 +116,21 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
 }
 
 /// The answer to a call that only looks.
-pub fn looked(ticket: &Ticket, reader: Actor, seen: &Seen, view: View<'_>) -> String {
+pub fn result(ticket: &Ticket, reader: Actor, result: &QueryResult, view: View<'_>) -> String {
     let state = view.state;
-    match seen {
-        Seen::Member(member) => answer(ticket, true, &wire::User::seen_by(member, reader.member, state)),
-        Seen::Members(members) if ticket.request == "search_user" => {
+    match result {
+        QueryResult::Member(member) => answer(ticket, true, &wire::User::seen_by(member, reader.member, state)),
+        QueryResult::Members(members) if ticket.request == "search_user" => {
             answer(ticket, true, &members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>())
         }
-        Seen::Members(members) => {
+        QueryResult::Members(members) => {
             answer(ticket, true, &members.iter().map(|member| wire::User::new(member, state)).collect::<Vec<_>>())
         }
-        Seen::Channels(ids) => {
+        QueryResult::Channels(ids) => {
             let rooms = ids.iter().filter_map(|id| state.channel(*id));
             answer(ticket, true, &rooms.map(|room| wire::Channel::new(room, reader, state)).collect::<Vec<_>>())
         }
-        Seen::Messages(messages) => {
+        QueryResult::Messages(messages) => {
             let texts: Vec<_> = messages.iter().map(objects::text).collect();
             let fields = |(message, text): (&'_ Message, &'_ std::borrow::Cow<'_, str>)| {
                 json!(wire::MessageFields::new(message, text, state))

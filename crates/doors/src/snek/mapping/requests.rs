@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::super::wire;
 use super::arguments::{Arguments, Names, positional};
 use crate::door::{Ask, Ticket};
-use crate::look::{History, Look};
+use crate::query::{History, Query};
 
 /// What a client can call for.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ fn requested<'a>(method: &'static Method, call: &wire::Call<'a>, ticket: &Ticket
             positional(call.args)?;
             Request::Echo(call.args)
         }
-        Kind::Look(look) => Request::Ask(Ask::Look(look(&arguments()?)?)),
+        Kind::Query(query) => Request::Ask(Ask::Query(query(&arguments()?)?)),
         Kind::Do(command) => {
             let command = Box::new(command(&arguments()?, ticket)?);
             Request::Ask(Ask::Do { command, on_behalf: None })
@@ -93,7 +93,7 @@ enum Kind {
     LogIn,
     Ping,
     Echo,
-    Look(fn(&Arguments<'_>) -> Result<Look, Refusal>),
+    Query(fn(&Arguments<'_>) -> Result<Query, Refusal>),
     Do(fn(&Arguments<'_>, &Ticket) -> Result<Command, Refusal>),
 }
 
@@ -106,8 +106,8 @@ const USER: Names = &["user_uid", "username", "user"];
 /// Every method, in the document's order; below the line what real servers have besides.
 const METHODS: &[Method] = &[
     Method { name: "login", parameters: &[&["username"], &["password"]], kind: Kind::LogIn },
-    Method { name: "get_user", parameters: &[USER], kind: Kind::Look(get_user) },
-    Method { name: "get_channels", parameters: &[], kind: Kind::Look(|_| Ok(Look::Channels)) },
+    Method { name: "get_user", parameters: &[USER], kind: Kind::Query(get_user) },
+    Method { name: "get_channels", parameters: &[], kind: Kind::Query(|_| Ok(Query::Channels)) },
     Method { name: "send_message", parameters: &[CHANNEL, TEXT, &["is_final"]], kind: Kind::Do(send_message) },
     Method { name: "set_typing", parameters: &[CHANNEL, &["html_color_code", "color"]], kind: Kind::Do(set_typing) },
     // ---
@@ -116,11 +116,11 @@ const METHODS: &[Method] = &[
     Method {
         name: "get_messages",
         parameters: &[CHANNEL, &["offset"], &["timestamp"], &["limit"]],
-        kind: Kind::Look(get_messages),
+        kind: Kind::Query(get_messages),
     },
-    Method { name: "get_users", parameters: &[CHANNEL], kind: Kind::Look(|given| people(given, false)) },
-    Method { name: "get_online_users", parameters: &[CHANNEL], kind: Kind::Look(|given| people(given, true)) },
-    Method { name: "search_user", parameters: &[&["query", "q"]], kind: Kind::Look(search_user) },
+    Method { name: "get_users", parameters: &[CHANNEL], kind: Kind::Query(|given| people(given, false)) },
+    Method { name: "get_online_users", parameters: &[CHANNEL], kind: Kind::Query(|given| people(given, true)) },
+    Method { name: "search_user", parameters: &[&["query", "q"]], kind: Kind::Query(search_user) },
     Method {
         name: "create_channel",
         parameters: &[NAME, DESCRIPTION, &["is_private"]],
@@ -142,8 +142,8 @@ pub fn methods() -> impl Iterator<Item = &'static str> {
     METHODS.iter().map(|method| method.name)
 }
 
-fn get_user(given: &Arguments<'_>) -> Result<Look, Refusal> {
-    Ok(Look::Member(given.optional_text(0)?))
+fn get_user(given: &Arguments<'_>) -> Result<Query, Refusal> {
+    Ok(Query::Member(given.optional_text(0)?))
 }
 
 fn send_message(given: &Arguments<'_>, ticket: &Ticket) -> Result<Command, Refusal> {
@@ -175,8 +175,8 @@ fn set_typing(given: &Arguments<'_>, _: &Ticket) -> Result<Command, Refusal> {
     Ok(Command::Typing { channel: given.channel(0)?, on: true, color })
 }
 
-fn get_messages(given: &Arguments<'_>) -> Result<Look, Refusal> {
-    Ok(Look::History(History {
+fn get_messages(given: &Arguments<'_>) -> Result<Query, Refusal> {
+    Ok(Query::History(History {
         channel: given.channel(0)?,
         offset: given.number(1)?.unwrap_or(0),
         before: given.moment(2)?,
@@ -184,12 +184,12 @@ fn get_messages(given: &Arguments<'_>) -> Result<Look, Refusal> {
     }))
 }
 
-fn people(given: &Arguments<'_>, online: bool) -> Result<Look, Refusal> {
-    Ok(Look::People { channel: given.channel(0)?, online })
+fn people(given: &Arguments<'_>, online: bool) -> Result<Query, Refusal> {
+    Ok(Query::People { channel: given.channel(0)?, online })
 }
 
-fn search_user(given: &Arguments<'_>) -> Result<Look, Refusal> {
-    Ok(Look::Search(given.text(0)?))
+fn search_user(given: &Arguments<'_>) -> Result<Query, Refusal> {
+    Ok(Query::Search(given.text(0)?))
 }
 
 fn create_channel(given: &Arguments<'_>, _: &Ticket) -> Result<Command, Refusal> {

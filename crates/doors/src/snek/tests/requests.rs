@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::door::{Ask, Session, Step};
-use crate::look::{History, Look};
+use crate::query::{History, Query};
 use crate::snek::mapping::{self, Request, request};
 use crate::snek::session::SnekSession;
 use folkmoot_core::command::{Command, Send, Stage};
@@ -32,9 +32,9 @@ const METHODS: &[&str] = &[
     "update_message_text",
 ];
 
-fn look(call: &Value) -> Look {
+fn query(call: &Value) -> Query {
     match request(&call.to_string()) {
-        Ok((Request::Ask(Ask::Look(look)), _)) => look,
+        Ok((Request::Ask(Ask::Query(query)), _)) => query,
         other => panic!("{call} → {other:?}"),
     }
 }
@@ -92,8 +92,8 @@ fn every_name_that_clients_use_for_an_argument_is_known() {
 #[test]
 fn a_page_of_history_is_bounded() {
     let channel = ChannelId(7);
-    let page = |args: Value| match look(&json!({ "method": "get_messages", "args": args })) {
-        Look::History(History { before, offset, limit, .. }) => (before, offset, limit),
+    let page = |args: Value| match query(&json!({ "method": "get_messages", "args": args })) {
+        Query::History(History { before, offset, limit, .. }) => (before, offset, limit),
         other => panic!("{other:?}"),
     };
     assert_eq!(page(json!([channel])), (None, 0, 50));
@@ -105,13 +105,13 @@ fn a_page_of_history_is_bounded() {
 #[test]
 fn every_other_method_asks_for_what_its_name_says() {
     let channel = ChannelId(7);
-    assert_eq!(look(&json!({ "method": "get_user", "args": [null] })), Look::Member(None));
-    assert_eq!(look(&json!({ "method": "get_user", "args": ["x"] })), Look::Member(Some("x".to_owned())));
-    assert_eq!(look(&json!({ "method": "get_channels" })), Look::Channels);
-    let people = |online| Look::People { channel, online };
-    assert_eq!(look(&json!({ "method": "get_users", "args": [channel] })), people(false));
-    assert_eq!(look(&json!({ "method": "get_online_users", "args": [channel] })), people(true));
-    assert_eq!(look(&json!({ "method": "search_user", "args": ["a"] })), Look::Search("a".to_owned()));
+    assert_eq!(query(&json!({ "method": "get_user", "args": [null] })), Query::Member(None));
+    assert_eq!(query(&json!({ "method": "get_user", "args": ["x"] })), Query::Member(Some("x".to_owned())));
+    assert_eq!(query(&json!({ "method": "get_channels" })), Query::Channels);
+    let people = |online| Query::People { channel, online };
+    assert_eq!(query(&json!({ "method": "get_users", "args": [channel] })), people(false));
+    assert_eq!(query(&json!({ "method": "get_online_users", "args": [channel] })), people(true));
+    assert_eq!(query(&json!({ "method": "search_user", "args": ["a"] })), Query::Search("a".to_owned()));
     let shown = |method: &str, args: Value| format!("{:?}", command(&json!({ "method": method, "args": args })));
     assert!(shown("create_channel", json!(["a", "b", true])).contains("kind: Private, topic: \"b\""));
     assert!(shown("update_channel", json!([channel, null, "b"])).contains("name: None, topic: Some(\"b\")"));

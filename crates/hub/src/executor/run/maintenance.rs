@@ -29,7 +29,7 @@ const CATCH_UP_ROWS_BETWEEN: usize = 100;
 const SLEEP_PER_PIECE: u32 = 16;
 
 impl Executor {
-    pub(super) fn next_chore(&self) -> Option<Instant> {
+    pub(super) fn next_maintenance(&self) -> Option<Instant> {
         if !self.searchers.is_empty() {
             return Some(Instant::now());
         }
@@ -45,7 +45,7 @@ impl Executor {
         [presence, reads, streams, due, catch_up].into_iter().flatten().min()
     }
 
-    pub(super) fn chores(&mut self) {
+    pub(super) fn maintain(&mut self) {
         let state = Arc::clone(&self.state);
         if self.fanout.has_presence_to_tell() {
             let state = state.read();
@@ -69,19 +69,19 @@ impl Executor {
         if let Some(rows) = self.rows_to_catch_up() {
             self.catch_up_a_little(rows);
         }
-        if !self.doubters.is_empty() {
-            self.answer_doubters();
+        if !self.readiness_checks.is_empty() {
+            self.answer_readiness_checks();
         }
     }
 
     /// After a failure only another attempt tells whether there is room again.
-    fn answer_doubters(&mut self) {
+    fn answer_readiness_checks(&mut self) {
         let attempt = if self.store_failed { self.store.try_writing() } else { Ok(()) };
         self.store_failed = attempt.is_err();
         let answer = attempt.map(|()| Reply::Done).map_err(|error| storage_refusal(&error));
         let state = Arc::clone(&self.state);
-        for doubter in std::mem::take(&mut self.doubters) {
-            self.respond(doubter, &answer, &state.read());
+        for check in std::mem::take(&mut self.readiness_checks) {
+            self.respond(check, &answer, &state.read());
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a client may look at without changing anything. What is in memory is answered here; history is the store's.
+//! What a client may ask for without changing anything. What is in memory is answered here; history is the store's.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::{Member, Message, Presence};
 use folkmoot_core::{Actor, Millis, Refusal, State, access, refusal};
 
-/// What to look at.
+/// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Look {
+pub enum Query {
     /// A colleague by id or name; none is oneself.
     Member(Option<String>),
     /// The channels one is in.
@@ -34,7 +34,7 @@ pub struct History {
 
 /// What was there.
 #[derive(Debug)]
-pub enum Seen {
+pub enum QueryResult {
     Member(Arc<Member>),
     Members(Vec<Arc<Member>>),
     Channels(Vec<ChannelId>),
@@ -42,32 +42,32 @@ pub enum Seen {
     Messages(Vec<Message>),
 }
 
-/// Either it was seen already, or it needs history, which this reader may see.
+/// Either it is answered already, or it needs history, which this reader may see.
 #[derive(Debug)]
-pub enum Sight {
-    Seen(Seen),
+pub enum QueryOutcome {
+    Result(QueryResult),
     History(History),
 }
 
 const MAX_FOUND: usize = 100;
 
-impl Look {
-    /// Looks at the state as this member; every right is the core's to give.
-    pub fn at(self, state: &State, actor: Actor) -> Result<Sight, Refusal> {
-        let seen = match self {
-            Self::Member(who) => Seen::Member(colleague(state, actor, who.as_deref())?),
+impl Query {
+    /// Answers it from the state, as this member; every right is the core's to give.
+    pub fn answer(self, state: &State, actor: Actor) -> Result<QueryOutcome, Refusal> {
+        let result = match self {
+            Self::Member(who) => QueryResult::Member(colleague(state, actor, who.as_deref())?),
             Self::Channels => {
                 let member = access::member(state, actor)?.id;
-                Seen::Channels(state.channels_of(member).map(|room| room.channel.id).collect())
+                QueryResult::Channels(state.channels_of(member).map(|room| room.channel.id).collect())
             }
-            Self::People { channel, online } => Seen::Members(people(state, actor, channel, online)?),
-            Self::Search(words) => Seen::Members(search(state, actor, &words)?),
+            Self::People { channel, online } => QueryResult::Members(people(state, actor, channel, online)?),
+            Self::Search(words) => QueryResult::Members(search(state, actor, &words)?),
             Self::History(history) => {
                 access::room_to_read(state, actor, history.channel)?;
-                return Ok(Sight::History(history));
+                return Ok(QueryOutcome::History(history));
             }
         };
-        Ok(Sight::Seen(seen))
+        Ok(QueryOutcome::Result(result))
     }
 }
 
