@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use folkmoot_wire::lark::RoleCard;
 use reqwest::{Client, Method, Url};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::settings::{AgentSpec, Key, Kind};
-use crate::wire::{owned, text};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest diff the hub takes.
@@ -39,7 +40,7 @@ impl Rest {
         Self { client, base, key }
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, String> {
+    async fn ask(&self, method: Method, path: &str, body: Option<NewAgent<'_>>) -> Result<Value, String> {
         let url = self.base.join(path).map_err(|error| error.to_string())?;
         let mut request = self.client.request(method, url).timeout(PATIENCE).bearer_auth((self.key)());
         if let Some(body) = body {
@@ -100,14 +101,33 @@ impl Rest {
     }
 }
 
-fn new_agent(agent: &AgentSpec) -> Value {
-    let mut body = json!({"name": agent.name, "type": "agent"});
-    if let Kind::Engine(engine) = &agent.kind {
-        body["role_card"] = role_card(&engine.system_prompt, &engine.capabilities);
-    }
-    body
+/// A member of the hub that is to be made.
+#[derive(Serialize)]
+struct NewAgent<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role_card: Option<RoleCard>,
 }
 
-pub fn role_card(system_prompt: &str, capabilities: &[String]) -> Value {
-    json!({"system_prompt": system_prompt, "capabilities": capabilities})
+fn new_agent(agent: &AgentSpec) -> NewAgent<'_> {
+    let role_card = match &agent.kind {
+        Kind::Engine(engine) => Some(role_card(&engine.system_prompt, &engine.capabilities)),
+        Kind::Program(_) => None,
+    };
+    NewAgent { name: &agent.name, kind: "agent", role_card }
+}
+
+pub fn role_card(system_prompt: &str, capabilities: &[String]) -> RoleCard {
+    RoleCard { system_prompt: system_prompt.to_owned(), capabilities: Some(capabilities.to_vec()) }
+}
+
+/// A text field that says something.
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value[name].as_str().filter(|text| !text.is_empty())
+}
+
+fn owned(value: &Value, name: &str) -> Option<String> {
+    text(value, name).map(str::to_owned)
 }

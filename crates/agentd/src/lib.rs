@@ -2,7 +2,7 @@
 //!
 //! To the hub it is one more client of the Lark door that registers agents; what it hosts are engines, driven through
 //! the desk, and programs in any language, which speak to it over a Unix socket. Read in this order: [`settings`] (whom it
-//! hosts), [`wire`] and [`link`] (one connection to the hub), [`journal`] (what survives a crash), [`wake`], [`prompt`],
+//! hosts), the client of `folkmoot-clients` (the connection to the hub), [`journal`] (what survives a crash), [`wake`], [`prompt`],
 //! [`command`], [`policy`] and `inside` (what is wanted, as values), [`daemon`] (one task, one enum of events), [`programs`].
 
 pub mod command;
@@ -11,13 +11,11 @@ mod error;
 pub mod hub;
 mod inside;
 pub mod journal;
-pub mod link;
 pub mod policy;
 pub mod programs;
 pub mod prompt;
 pub mod settings;
 pub mod wake;
-pub mod wire;
 
 pub use daemon::{Handle, run};
 pub use error::DaemonError;

@@ -1,8 +1,8 @@
 //! A wake as the daemon reads it: who is wanted, what for, and what was said before.
 
-use serde_json::Value;
+use std::borrow::Cow;
 
-use crate::wire::{owned, text};
+use folkmoot_wire::lark::{AgentWake, RecentMessage, WokenBy};
 
 /// Something that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,21 +49,17 @@ pub struct Task {
 
 impl Wake {
     /// Reads `agent.wake`; none when it has no delivery, which is a wake by hand.
-    pub fn read(data: &Value) -> Option<Self> {
-        let context = &data["context"];
-        let delivery = &context["delivery"];
-        let ids: Vec<String> = delivery["message_ids"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|id| id.as_str())
-            .map(str::to_owned)
-            .collect();
-        let mut said = said_in(&context["recent_messages"]);
-        let thread = &context["thread"];
-        let mut in_thread = said_in(&thread["messages"]);
-        in_thread.splice(0..0, one(&thread["root"]));
-        let thread = owned(delivery, "thread_id").or_else(|| owned(thread, "id"));
+    pub fn read(wake: AgentWake<'_, WokenBy>) -> Option<Self> {
+        let context = wake.context;
+        let delivery = context.delivery?;
+        let ids: Vec<String> = delivery.message_ids.into_iter().map(String::from).collect();
+        let mut said = said_in(context.recent_messages);
+        let (thread, root, replies) = match context.thread {
+            Some(thread) => (Some(thread.id), thread.root, thread.messages),
+            None => (None, None, Vec::new()),
+        };
+        let mut in_thread = said_in(root.into_iter().chain(replies));
+        let thread = [delivery.thread_id, thread].into_iter().flatten().find(|id| !id.is_empty());
         // In a thread the thread is what matters; the channel around it is not.
         if thread.is_some() && !in_thread.is_empty() {
             said.retain(|one| ids.contains(&one.id) && !in_thread.iter().any(|known| known.id == one.id));
@@ -73,26 +69,26 @@ impl Wake {
         let (messages, before): (Vec<Said>, Vec<Said>) = said.into_iter().partition(|one| ids.contains(&one.id));
         let first = messages.first().map(|first| first.id.clone());
         let before = before.into_iter().filter(|one| first.as_ref().is_none_or(|first| one.id < *first)).collect();
-        let session = &context["session"];
+        let session = context.session.unwrap_or_default();
         Some(Self {
-            agent: owned(data, "agent_name")?,
-            agent_id: owned(data, "agent_id"),
-            reason: owned(data, "reason").unwrap_or_default(),
-            delivery: owned(delivery, "id")?,
-            channel: owned(&context["channel"], "id").or_else(|| owned(delivery, "channel_id")).unwrap_or_default(),
-            channel_name: owned(&context["channel"], "name"),
-            thread,
+            agent: Some(wake.agent_name.into_owned()).filter(|name| !name.is_empty())?,
+            agent_id: wake.agent_id.map(String::from),
+            reason: wake.reason.into_owned(),
+            delivery: Some(String::from(delivery.id)).filter(|id| !id.is_empty())?,
+            channel: context.channel.as_ref().map(|channel| channel.id.to_string()).unwrap_or_default(),
+            channel_name: context.channel.and_then(|channel| channel.name).map(Cow::into_owned),
+            thread: thread.map(String::from),
             messages,
             message_ids: ids,
             before,
-            task: text(&context["task"], "title").map(|title| Task {
-                title: title.to_owned(),
-                description: owned(&context["task"], "description").unwrap_or_default(),
-            }),
+            task: context
+                .task
+                .filter(|task| !task.title.is_empty())
+                .map(|task| Task { title: task.title, description: task.description }),
             session: Session {
-                engine: owned(session, "engine"),
-                model: owned(session, "model"),
-                resume: owned(session, "resume"),
+                engine: session.engine.map(Cow::into_owned),
+                model: session.model.map(Cow::into_owned),
+                resume: session.resume.map(Cow::into_owned),
             },
         })
     }
@@ -103,27 +99,28 @@ impl Wake {
     }
 }
 
-fn said_in(list: &Value) -> Vec<Said> {
-    list.as_array().into_iter().flatten().filter_map(one).collect()
-}
-
-fn one(message: &Value) -> Option<Said> {
-    Some(Said {
-        id: owned(message, "id")?,
-        sender_id: owned(message, "sender_id").unwrap_or_default(),
-        sender: owned(message, "sender_name").or_else(|| owned(message, "sender_id")).unwrap_or_default(),
-        text: owned(message, "content").unwrap_or_default(),
-        thread_id: owned(message, "thread_id"),
-    })
+fn said_in<'a>(messages: impl IntoIterator<Item = RecentMessage<'a>>) -> Vec<Said> {
+    let said = |message: RecentMessage<'_>| Said {
+        sender: if message.sender_name.is_empty() {
+            message.sender_id.to_string()
+        } else {
+            message.sender_name.into_owned()
+        },
+        id: message.id.into(),
+        sender_id: message.sender_id.into(),
+        text: message.content.into_owned(),
+        thread_id: message.thread_id.map(String::from),
+    };
+    messages.into_iter().map(said).collect()
 }
 
 #[cfg(test)]
 pub mod tests {
+    use folkmoot_wire::lark::Frame;
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
-    use crate::wire::Frame;
     use crate::{command, prompt};
 
     const PLACES: [&str; 9] = [
@@ -139,7 +136,11 @@ pub mod tests {
     ];
 
     pub fn wake(text: &str) -> Wake {
-        Wake::read(&example(text)).unwrap()
+        read(example(text)).unwrap()
+    }
+
+    fn read(data: Value) -> Option<Wake> {
+        Wake::read(serde_json::from_value(data).ok()?)
     }
 
     fn example(text: &str) -> Value {
@@ -177,7 +178,7 @@ pub mod tests {
         fn a_wake_with_something_else_in_any_place_is_read_or_refused(place in 0..PLACES.len(), value in junk()) {
             let mut data = example("@claude /model `x`");
             *data.pointer_mut(PLACES[place]).expect("a place") = value;
-            if let Some(wake) = Wake::read(&data) {
+            if let Some(wake) = read(data) {
                 let words = prompt::words(&wake);
                 let _ = command::parse(&words);
                 prop_assert!(wake.messages.iter().all(|said| wake.message_ids.contains(&said.id)));
@@ -198,7 +199,7 @@ pub mod tests {
     fn in_a_thread_the_thread_is_the_context() {
         let said =
             |id: &str, text: &str| json!({"id": id, "sender_id": "mem_1", "sender_name": "ann", "content": text});
-        let wake = Wake::read(&json!({"reason": "thread_reply", "agent_name": "claude", "context": {
+        let wake = read(json!({"reason": "thread_reply", "agent_name": "claude", "context": {
             "channel": {"id": "ch_1"},
             "recent_messages": [said("msg_5", "noise"), said("msg_7", "and now?")],
             "thread": {"id": "msg_1", "root": said("msg_1", "fix it"), "messages": [said("msg_2", "done")]},
@@ -211,7 +212,7 @@ pub mod tests {
 
     #[test]
     fn a_wake_by_hand_has_no_delivery_and_is_none() {
-        assert_eq!(Wake::read(&json!({"reason": "manual", "agent_name": "x", "context": {}})), None);
-        assert_eq!(Wake::read(&Value::Null), None);
+        assert_eq!(read(json!({"reason": "manual", "agent_name": "x", "context": {}})), None);
+        assert_eq!(read(Value::Null), None);
     }
 }

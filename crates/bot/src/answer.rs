@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use folkmoot_peers::PeerError;
-use folkmoot_peers::llm::{self, Completion, Content, Message, Part, Request, ToolCall};
+use folkmoot_clients::PeerError;
+use folkmoot_clients::llm::{self, Completion, Content, Message, Part, Request, ToolCall};
 use serde_json::json;
 
 use crate::context::{self, Budget, Said};

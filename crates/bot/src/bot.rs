@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Instant;
 
-use folkmoot_peers::Endpoint;
+use folkmoot_clients::Endpoint;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -64,7 +64,7 @@ impl Bot {
         let (sender, incoming) = mpsc::channel(INCOMING);
         let operations = Arc::new(Semaphore::new(limits.max_concurrent_operations.max(1) as usize));
         let client = web.trusted().clone();
-        let means = link::Means { settings: settings.clone(), client, incoming: sender, operations };
+        let means = link::Dependencies { settings: settings.clone(), client, incoming: sender, operations };
         let session = Arc::new(Session::new(means, rooms.clone(), status.clone()));
         let voice = Voice { session: session.clone(), rooms: rooms.clone(), settings: settings.clone() };
         let means = Means {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use folkmoot_peers::llm::{Content, Message, Part};
+use folkmoot_clients::llm::{Content, Message, Part};
 
 use crate::tokens;
 

@@ -1,6 +1,6 @@
 //! What is remembered and what fits.
 
-use folkmoot_peers::llm::{FunctionCall, ImageUrl, ToolCall};
+use folkmoot_clients::llm::{FunctionCall, ImageUrl, ToolCall};
 use proptest::prelude::*;
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use folkmoot_peers::line::Ended;
+pub use folkmoot_clients::CallFailure as RpcFailure;
 
 /// Any failure of the bot. The text is for people; it never holds a secret or what somebody said.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum BotError {
     /// Login failures.
     #[error("the login was refused: {0}")]
     Authentication(String),
-    /// RPC call failures and timeouts.
+    /// RPC call failures and timeouts: the rows of "RPC Error Conditions", and the server's own no.
     #[error("the call `{method}` failed: {why}")]
     Rpc { method: String, why: RpcFailure },
     /// Tool execution failures.
@@ -28,28 +28,6 @@ pub enum BotError {
     /// Circuit breaker tripped.
     #[error("the tool `{tool}` has failed too often and rests for {} s", retry_in.as_secs_f64().ceil())]
     CircuitBreakerOpen { tool: String, retry_in: Duration },
-}
-
-/// Why a call has no result; the rows of "RPC Error Conditions", and the server's own no.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RpcFailure {
-    #[error("the connection is closed")]
-    Closed,
-    #[error("the connection broke: {0}")]
-    Broken(String),
-    #[error("no answer within {} s", .0.as_secs_f64())]
-    Timeout(Duration),
-    #[error("the server refused it: {0}")]
-    Refused(String),
-}
-
-impl From<Ended> for RpcFailure {
-    fn from(ended: Ended) -> Self {
-        match ended {
-            Ended::Closed => Self::Closed,
-            Ended::Broken(why) => Self::Broken(why),
-        }
-    }
 }
 
 impl BotError {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use folkmoot_peers::llm::{Completion, Message, Request};
-use folkmoot_peers::{Endpoint, PeerError};
+use folkmoot_clients::llm::{Completion, Message, Request};
+use folkmoot_clients::{Endpoint, PeerError};
 
 use crate::error::BotError;
 use crate::reconnect::Reconnect;

@@ -7,14 +7,14 @@ use parking_lot::Mutex;
 
 use crate::error::{BotError, RpcFailure};
 use crate::life::State;
-use crate::link::{Link, Means, Saying};
+use crate::link::{Dependencies, Link, Saying};
 use crate::reconnect::{Next, Reconnect};
 use crate::rooms::Rooms;
 use crate::settings::seconds;
 use crate::status::Status;
 
 pub struct Session {
-    means: Means,
+    dependencies: Dependencies,
     rooms: Arc<Rooms>,
     status: Arc<Status>,
     current: Mutex<Option<Arc<Link>>>,
@@ -24,9 +24,16 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(means: Means, rooms: Arc<Rooms>, status: Arc<Status>) -> Self {
-        let pauses = Reconnect::new(&means.settings.limits);
-        Self { means, rooms, status, current: Mutex::default(), connecting: tokio::sync::Mutex::default(), pauses }
+    pub fn new(dependencies: Dependencies, rooms: Arc<Rooms>, status: Arc<Status>) -> Self {
+        let pauses = Reconnect::new(&dependencies.settings.limits);
+        Self {
+            dependencies,
+            rooms,
+            status,
+            current: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
+            pauses,
+        }
     }
 
     /// Keeps the bot connected; returns only with a failure that no new attempt can mend.
@@ -47,7 +54,7 @@ impl Session {
             if let BotError::Authentication(_) = &error {
                 // A server that restarts may refuse for a moment whom it knew before; a wrong password stays wrong.
                 refusals += 1;
-                if !was_connected || refusals > self.means.settings.limits.reconnect_max_retries {
+                if !was_connected || refusals > self.dependencies.settings.limits.reconnect_max_retries {
                     return error;
                 }
             }
@@ -63,7 +70,7 @@ impl Session {
         };
         let broken = matches!(error, BotError::Rpc { why: RpcFailure::Broken(_), .. });
         let pause =
-            if broken { pause.max(seconds(self.means.settings.limits.ws_receive_retry_delay_s)) } else { pause };
+            if broken { pause.max(seconds(self.dependencies.settings.limits.ws_receive_retry_delay_s)) } else { pause };
         tracing::warn!(%error, pause_s = pause.as_secs_f64(), anew, "not connected");
         tokio::time::sleep(pause).await;
     }
@@ -80,7 +87,7 @@ impl Session {
             return Ok(link);
         }
         self.status.become_(State::Connecting);
-        let link = Arc::new(Link::connect(&self.means).await?);
+        let link = Arc::new(Link::connect(&self.dependencies).await?);
         let channels = link.channels().await?;
         tracing::info!(username = link.me().username, channels = channels.len(), "logged in");
         self.rooms.learn(channels);
@@ -107,7 +114,7 @@ impl Session {
 
     /// Says something; after a failure again on a new connection, with growing pauses (section 13).
     pub async fn say(&self, saying: Saying<'_>) -> Result<(), BotError> {
-        let attempts = self.means.settings.limits.max_retry_attempts.max(1);
+        let attempts = self.dependencies.settings.limits.max_retry_attempts.max(1);
         let begun = Instant::now();
         for attempt in 0..attempts {
             if attempt > 0 {

@@ -17,7 +17,7 @@ pub trait Protocol: Events + Sync + Send {
     /// The path of its WebSocket on the main listener.
     fn path(&self) -> &'static str;
 
-    /// A door may speak in several dialects; the value of `events` in the query of its address picks one.
+    /// A door may speak in several dialects; the value of `events` in the query of its address picks one, or the log-in.
     fn dialect(&self) -> &'static str {
         ""
     }
@@ -128,6 +128,8 @@ pub enum Ask {
         token: String,
         /// The agent that the token's owner speaks for, if not for itself.
         agent: Option<MemberId>,
+        /// The dialect in which it wants to hear events, see [`Protocol::dialect`].
+        dialect: &'static str,
     },
     /// A log-in by name: with the password of a person or the API key of an agent.
     Prove {

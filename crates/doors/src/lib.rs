@@ -1,6 +1,6 @@
 //! Protocols as values: what travels on each wire, and the state machine of one connection. No sockets, no clock.
 //!
-//! Every door has the same files: `wire.rs` (the document's shapes), `mapping.rs` (wire ↔ core, total functions),
+//! What travels is of `folkmoot-wire`. Every door has the same files: `mapping.rs` (wire ↔ core, total functions),
 //! `session.rs` (one connection), `tests.rs` (the document's rules). A new door is a folder and a line in [`DOORS`].
 
 pub mod chopsticks;
@@ -18,5 +18,11 @@ pub use door::{Ask, Events, Limits, Poll, Protocol, Replayed, Session, Step, Tic
 pub use query::{Query, QueryResult};
 
 /// Every door that takes WebSocket connections, on the main listener or on one of its own.
-pub const DOORS: &[&dyn Protocol] =
-    &[&lark::Lark, &snek::Snek::DOCUMENT, &snek::Snek::V2, &chopsticks::Chopsticks, &smarthole::SmartHole];
+pub const DOORS: &[&dyn Protocol] = &[
+    &lark::Lark,
+    &lark::PlainLark,
+    &snek::Snek::DOCUMENT,
+    &snek::Snek::V2,
+    &chopsticks::Chopsticks,
+    &smarthole::SmartHole,
+];

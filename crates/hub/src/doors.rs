@@ -76,6 +76,11 @@ impl Doors {
         &self.protocols
     }
 
+    /// The protocol of a door's dialect.
+    pub fn dialect(&self, door: Door, name: &str) -> Option<&'static dyn Protocol> {
+        self.protocols.iter().copied().find(|protocol| (protocol.door(), protocol.dialect()) == (door, name))
+    }
+
     /// Gives a door its host, before the first connection comes; a host usually holds on to the hub, which must be there first.
     pub fn set_host(&self, door: Door, host: impl DoorHost + 'static) {
         if self.hosts.get(&door).is_none_or(|place| place.set(Box::new(host)).is_err()) {

@@ -251,7 +251,7 @@ fn replay(
     // Frames are only made here, so the state is locked for as long as that takes.
     hub.with_state(|state| {
         for event in &missed.events {
-            if let Some(text) = connection.protocol.replayed(&as_replayed(event), view(hub, state)) {
+            if let Some(text) = connection.spoken().replayed(&as_replayed(event), view(hub, state)) {
                 frame::put_text(&mut bytes, &text);
             }
         }

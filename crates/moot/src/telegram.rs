@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use folkmoot_clients::Endpoint;
 use folkmoot_engines::engines;
 use folkmoot_engines::event::EngineId;
 use folkmoot_hub::{Hub, modes};
-use folkmoot_peers::Endpoint;
 use folkmoot_telegram::api::{ChatId, UserId};
 use folkmoot_telegram::bridge::{self, BridgeError};
 use folkmoot_telegram::context::{Project, Projects};

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use folkmoot_peers::Backoff;
+use folkmoot_clients::Backoff;
+use folkmoot_wire::chopsticks::{Guilds, Hello, MAX_GUILDS, PROTOCOL_VERSION, Req, Resp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use crate::connection::{self, End};
 use crate::error::OpError;
 use crate::link::Context;
-use crate::wire::{Guilds, Hello, MAX_GUILDS, PROTOCOL_VERSION, Req, Resp};
 
 const MAX_JITTER: Duration = Duration::from_millis(500);
 
@@ -144,30 +144,32 @@ impl Agent {
 
     pub(crate) fn hello(&self) -> Hello {
         Hello {
-            protocol_version: PROTOCOL_VERSION,
-            agent_id: self.config.agent_id.clone(),
-            bot_user_id: None,
+            protocol_version: Some(PROTOCOL_VERSION.to_owned()),
+            agent_id: Some(self.config.agent_id.clone()),
             tag: self.config.tag.clone(),
             ready: self.context.is_ready(),
-            guild_ids: self.context.guilds(),
-            pool_id: self.config.pool_id.clone(),
-            runner_id: self.config.runner_id.clone(),
+            guild_ids: Some(self.context.guilds()),
+            pool_id: Some(self.config.pool_id.clone()),
+            runner_id: Some(self.config.runner_id.clone()),
             runner_secret: self.config.runner_secret.clone(),
+            ..Hello::default()
         }
     }
 
     pub(crate) fn guilds(&self) -> Guilds {
         Guilds {
-            guild_ids: self.context.guilds(),
-            agent_id: self.config.agent_id.clone(),
-            runner_id: self.config.runner_id.clone(),
+            guild_ids: Some(self.context.guilds()),
+            agent_id: Some(self.config.agent_id.clone()),
+            runner_id: Some(self.config.runner_id.clone()),
         }
     }
 
     /// The work on one request; it always ends in an answer.
-    pub(crate) fn answer(&self, request: Req) -> impl Future<Output = Resp> + Send + 'static {
+    pub(crate) fn answer(&self, request: &Req<'_>) -> impl Future<Output = Resp> + Send + use<> {
         let context = self.context();
-        let Req { id, op, data } = request;
+        let (id, op) = (request.id.to_string(), request.op.to_string());
+        // What is JSON by the letter but cannot be read (a lone surrogate) is as if it were left out.
+        let data = request.data.and_then(|data| serde_json::from_str(data.get()).ok()).unwrap_or(Value::Null);
         let working = self.ops.get(op.as_str()).map(|handler| handler(context.clone(), data));
         async move {
             let outcome = match working {

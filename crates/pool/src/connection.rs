@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use folkmoot_wire::chopsticks::{AgentFrame, ControllerFrame, Resp};
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
@@ -16,13 +17,12 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::agent::Agent;
 use crate::link::Standing;
-use crate::wire::{Incoming, Outgoing, Resp};
 
 /// More requests than this are not under way at once; the rest waits in the socket.
 const MAX_WORKING: usize = 64;
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A controller that does not read must not keep us from stopping.
-const GOODBYE_PATIENCE: Duration = Duration::from_secs(2);
+const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 type Working = Pin<Box<dyn Future<Output = Resp> + Send>>;
@@ -43,7 +43,7 @@ pub enum End {
 /// What a connection waits for.
 enum Next {
     Frame(Option<Result<Message, tungstenite::Error>>),
-    Out(Outgoing),
+    Out(AgentFrame),
     Done(Resp),
     Standing,
     Beat,
@@ -53,7 +53,7 @@ enum Next {
 
 /// Connects and serves until `stop`, or until the connection ends.
 pub async fn run(agent: &Agent, mut stop: Pin<&mut impl Future<Output = ()>>) -> End {
-    let connecting = tokio::time::timeout(CONNECT_PATIENCE, connect(&agent.config().url));
+    let connecting = tokio::time::timeout(CONNECT_TIMEOUT, connect(&agent.config().url));
     let socket = tokio::select! {
         () = stop.as_mut() => return End::Stopped,
         socket = connecting => match socket {
@@ -67,7 +67,7 @@ pub async fn run(agent: &Agent, mut stop: Pin<&mut impl Future<Output = ()>>) ->
     let mut connection = Connection::new(agent, socket, outgoing, out);
     let end = connection.serve(stop).await;
     if matches!(end, End::Stopped) {
-        let _ = tokio::time::timeout(GOODBYE_PATIENCE, connection.say_goodbye()).await;
+        let _ = tokio::time::timeout(GOODBYE_TIMEOUT, connection.say_goodbye()).await;
     }
     agent.context().disconnected(connection.unsent());
     end
@@ -86,8 +86,8 @@ struct Connection<'a> {
     writing: SplitSink<Socket, Message>,
     /// Answers and events, in the order in which they were said. It cannot grow without bounds: requests under way are
     /// counted, and nothing new is read while the socket takes nothing.
-    outgoing: mpsc::UnboundedReceiver<Outgoing>,
-    out: mpsc::UnboundedSender<Outgoing>,
+    outgoing: mpsc::UnboundedReceiver<AgentFrame>,
+    out: mpsc::UnboundedSender<AgentFrame>,
     working: FuturesUnordered<Working>,
     standing: watch::Receiver<Standing>,
     beat: Interval,
@@ -99,8 +99,8 @@ impl<'a> Connection<'a> {
     fn new(
         agent: &'a Agent,
         socket: Socket,
-        outgoing: mpsc::UnboundedReceiver<Outgoing>,
-        out: mpsc::UnboundedSender<Outgoing>,
+        outgoing: mpsc::UnboundedReceiver<AgentFrame>,
+        out: mpsc::UnboundedSender<AgentFrame>,
     ) -> Self {
         let (writing, reading) = socket.split();
         let config = agent.config();
@@ -129,8 +129,8 @@ impl<'a> Connection<'a> {
 
     /// In the order in which controllers know it: who we are, where we work, then what they have missed.
     async fn introduce(&mut self) -> Result<(), tungstenite::Error> {
-        self.send(Outgoing::Hello(self.agent.hello())).await?;
-        self.send(Outgoing::Guilds(self.agent.guilds())).await?;
+        self.send(AgentFrame::Hello(self.agent.hello())).await?;
+        self.send(AgentFrame::Guilds(self.agent.guilds())).await?;
         self.agent.context().connected(self.out.clone());
         Ok(())
     }
@@ -154,7 +154,7 @@ impl<'a> Connection<'a> {
             Next::Stop => return Ok(Some(End::Stopped)),
             Next::Out(frame) => self.send(frame).await?,
             // Behind what the operation said on its way, so that `released` comes before the answer to `stop`.
-            Next::Done(resp) => drop(self.out.send(Outgoing::Resp(resp))),
+            Next::Done(resp) => drop(self.out.send(AgentFrame::Resp(resp))),
             Next::Standing => self.introduce_again().await?,
             Next::Beat => self.heartbeat().await?,
             Next::Silence => return Ok(Some(End::Lost("the controller fell silent".to_owned()))),
@@ -167,13 +167,13 @@ impl<'a> Connection<'a> {
     fn frame(&mut self, frame: Message) -> Option<End> {
         self.alive_until = Instant::now() + self.agent.config().silence;
         match frame {
-            Message::Text(text) => match Incoming::read(&text) {
-                Incoming::Req(request) => self.working.push(Box::pin(self.agent.answer(request))),
-                Incoming::Error(sentence) => {
+            Message::Text(text) => match ControllerFrame::read(&text) {
+                ControllerFrame::Req(request) => self.working.push(Box::pin(self.agent.answer(&request))),
+                ControllerFrame::Error(sentence) => {
                     tracing::warn!(agent = %self.agent.config().agent_id, error = %sentence, "the controller complains");
-                    self.refusal = Some(sentence);
+                    self.refusal = Some(sentence.into_owned());
                 }
-                Incoming::Unknown => tracing::debug!("a frame of the controller was not understood"),
+                ControllerFrame::Unknown => tracing::debug!("a frame of the controller was not understood"),
             },
             Message::Close(frame) => {
                 let refused = frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Policy);
@@ -188,8 +188,8 @@ impl<'a> Connection<'a> {
     }
 
     async fn introduce_again(&mut self) -> Result<(), tungstenite::Error> {
-        self.send(Outgoing::Guilds(self.agent.guilds())).await?;
-        self.send(Outgoing::Hello(self.agent.hello())).await
+        self.send(AgentFrame::Guilds(self.agent.guilds())).await?;
+        self.send(AgentFrame::Hello(self.agent.hello())).await
     }
 
     async fn heartbeat(&mut self) -> Result<(), tungstenite::Error> {
@@ -198,7 +198,7 @@ impl<'a> Connection<'a> {
         self.writing.send(Message::Ping(Vec::new().into())).await
     }
 
-    async fn send(&mut self, frame: Outgoing) -> Result<(), tungstenite::Error> {
+    async fn send(&mut self, frame: AgentFrame) -> Result<(), tungstenite::Error> {
         self.writing.send(Message::text(frame.text())).await
     }
 
@@ -223,7 +223,7 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    fn unsent(&mut self) -> Vec<Outgoing> {
+    fn unsent(&mut self) -> Vec<AgentFrame> {
         self.outgoing.close();
         std::iter::from_fn(|| self.outgoing.try_recv().ok()).collect()
     }

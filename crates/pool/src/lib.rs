@@ -38,7 +38,7 @@
 //! }
 //! ```
 //!
-//! Reading order: [`wire`] (what travels) → [`agent`] (what an agent is, and its life) → [`link`] (what operations may
+//! Reading order: what travels is `folkmoot_wire::chopsticks`; [`agent`] (what an agent is, and its life) → [`link`] (what operations may
 //! say) → `connection` (one connection) → [`jukebox`] (the built-in player).
 
 pub mod agent;
@@ -46,9 +46,8 @@ mod connection;
 pub mod error;
 pub mod jukebox;
 pub mod link;
-pub mod wire;
 
 pub use agent::{Agent, Config};
 pub use error::OpError;
+pub use folkmoot_wire::chopsticks::SessionKind as Kind;
 pub use link::{Context, Session};
-pub use wire::Kind;

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use folkmoot_wire::chopsticks::{AgentFrame, MAX_GUILDS, SessionEvent};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
-use crate::wire::{Event, Kind, MAX_GUILDS, Outgoing};
+use crate::Kind;
 
 /// A voice channel of a guild in which the agent works.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,10 +44,10 @@ pub(crate) struct Standing {
 #[derive(Default)]
 struct Inner {
     /// The way out, while there is a connection.
-    out: Option<mpsc::UnboundedSender<Outgoing>>,
+    out: Option<mpsc::UnboundedSender<AgentFrame>>,
     held: BTreeSet<Session>,
     /// Said while there was no connection; the next one begins with it.
-    owed: Vec<Event>,
+    owed: Vec<SessionEvent>,
 }
 
 impl Context {
@@ -136,22 +137,22 @@ impl Context {
     }
 
     /// A connection is there: what was held back goes out through it.
-    pub(crate) fn connected(&self, out: mpsc::UnboundedSender<Outgoing>) {
+    pub(crate) fn connected(&self, out: mpsc::UnboundedSender<AgentFrame>) {
         let mut inner = self.0.inner.lock();
         for event in std::mem::take(&mut inner.owed) {
-            let _ = out.send(Outgoing::Event(event));
+            let _ = out.send(AgentFrame::Event(event));
         }
         inner.out = Some(out);
     }
 
     /// The connection is gone; `unsent` did not get out.
-    pub(crate) fn disconnected(&self, unsent: Vec<Outgoing>) {
+    pub(crate) fn disconnected(&self, unsent: Vec<AgentFrame>) {
         let mut inner = self.0.inner.lock();
         inner.out = None;
         let unsent = unsent.into_iter().filter_map(|frame| match frame {
-            Outgoing::Event(event) => Some(event),
+            AgentFrame::Event(event) => Some(event),
             // Answers belong to the connection that asked, and the rest is said anew on the next one.
-            Outgoing::Hello(_) | Outgoing::Guilds(_) | Outgoing::Resp(_) => None,
+            AgentFrame::Hello(_) | AgentFrame::Guilds(_) | AgentFrame::Resp(_) => None,
         });
         inner.owed.extend(unsent);
     }
@@ -164,37 +165,38 @@ impl Context {
         self.0.standing.subscribe()
     }
 
-    fn add(&self, session: &Session, owner: Option<&str>, outcome: Result<(), &str>) -> Event {
-        Event::Add {
-            agent_id: self.0.agent_id.clone(),
-            runner_id: self.0.runner_id.clone(),
-            guild_id: session.guild.clone(),
-            voice_channel_id: session.voice_channel.clone(),
-            channel_id: session.voice_channel.clone(),
-            kind: session.kind,
+    fn add(&self, session: &Session, owner: Option<&str>, outcome: Result<(), &str>) -> SessionEvent {
+        SessionEvent {
+            channel_id: Some(session.voice_channel.clone()),
             owner_user_id: owner.map(str::to_owned),
-            ok: outcome.is_ok(),
+            ok: Some(outcome.is_ok()),
             error: outcome.err().map(str::to_owned),
+            ..self.event("add", session)
         }
     }
 
-    fn released(&self, session: &Session, reason: &str) -> Event {
-        Event::Released {
-            agent_id: self.0.agent_id.clone(),
-            runner_id: self.0.runner_id.clone(),
-            guild_id: session.guild.clone(),
-            voice_channel_id: session.voice_channel.clone(),
-            reason: reason.to_owned(),
-            kind: session.kind,
+    fn released(&self, session: &Session, reason: &str) -> SessionEvent {
+        SessionEvent { reason: Some(reason.to_owned()), ..self.event("released", session) }
+    }
+
+    fn event(&self, event: &str, session: &Session) -> SessionEvent {
+        SessionEvent {
+            event: Some(event.to_owned()),
+            agent_id: Some(self.0.agent_id.clone()),
+            runner_id: Some(self.0.runner_id.clone()),
+            guild_id: Some(session.guild.clone()),
+            voice_channel_id: Some(session.voice_channel.clone()),
+            kind: Some(session.kind),
+            ..SessionEvent::default()
         }
     }
 }
 
 impl Inner {
-    fn say(&mut self, event: Event) {
+    fn say(&mut self, event: SessionEvent) {
         match &self.out {
             Some(out) => {
-                let _ = out.send(Outgoing::Event(event));
+                let _ = out.send(AgentFrame::Event(event));
             }
             None => self.owed.push(event),
         }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use folkmoot_peers::PeerError;
-use folkmoot_peers::backoff::Backoff;
+use folkmoot_clients::PeerError;
+use folkmoot_clients::backoff::Backoff;
 use tokio::time::{Instant, sleep};
 
 use crate::api::ApiError;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use folkmoot_clients::Endpoint;
 use folkmoot_engines::event::EngineId;
-use folkmoot_peers::Endpoint;
 
 use crate::api::ChatId;
 use crate::context::Projects;

@@ -72,7 +72,7 @@ describe('connection', () => {
     const { connection, last, online } = setUp();
     connection.start('t1');
     online();
-    expect(last().sent[0]).toMatchObject({ type: 'auth.login', data: { token: 't1' } });
+    expect(last().sent[0]).toMatchObject({ type: 'auth.login', data: { token: 't1', frames: 'plain' } });
     expect(connection.link).toMatchObject({ state: 'online', epoch: 1 });
   });
 

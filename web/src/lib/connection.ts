@@ -102,7 +102,7 @@ export class Connection {
     const socket = this.outside.open(this.url);
     this.socket = socket;
     socket.onopen = () => {
-      socket.send(JSON.stringify({ v: 1, id: 'login', type: 'auth.login', ts: this.outside.now(), data: { token: this.token } }));
+      socket.send(JSON.stringify({ v: 1, id: 'login', type: 'auth.login', ts: this.outside.now(), data: { token: this.token, frames: 'plain' } }));
       this.watch();
     };
     socket.onmessage = (event) => {

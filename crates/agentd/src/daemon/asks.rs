@@ -4,13 +4,13 @@
 //! what was decided meanwhile, also while nobody waited for it, is answered with that decision, once.
 
 use folkmoot_action::{Payload, too_large, visible};
+use folkmoot_clients::lark::CallError;
 use folkmoot_engines::event::{Answer, Ask, AskKind};
-use serde_json::{Value, json};
+use folkmoot_wire::lark::{ApprovalAnswer, ApprovalKind, ApprovalRequest, ApprovalResult, ApprovalStatus, Carried};
+use serde_json::value::to_raw_value;
 
 use super::{Daemon, Event, Ticket};
-use crate::link::CallError;
 use crate::policy::{self, Ruling};
-use crate::wire::{owned, text};
 
 /// The hub's own limit, with room for the sign that more was said.
 const MAX_ACTION_CHARS: usize = 480;
@@ -56,24 +56,25 @@ impl Daemon {
             return self.decided(ticket, id, Answer::Deny { note, stop: false });
         }
         (open.asking, open.again) = (true, false);
-        let data = json!({
-            "agent_id": live.agent.id,
-            "channel_id": run.channel,
-            "action": action_of(&open.ask),
-            "payload": payload,
-            "kind": "permission",
-            "fingerprint": policy::fingerprint(&live.agent.id, &live.engine, &open.ask, &live.folder, machine),
-            "run_id": run.id,
-            "message_id": live.wake.message_ids.first(),
-        });
+        let fingerprint = policy::fingerprint(&live.agent.id, &live.engine, &open.ask, &live.folder, machine);
+        let request = ApprovalRequest {
+            channel_id: Some((&run.channel).into()),
+            action: action_of(&open.ask),
+            payload: to_raw_value(&payload).ok(),
+            kind: ApprovalKind::Permission,
+            fingerprint: Some(fingerprint),
+            run_id: Some((&run.id).into()),
+            message_id: live.wake.message_ids.first().map(Into::into),
+        };
+        let request = Carried { agent_id: (&live.agent.id).into(), request };
         let (link, events, ask) = (self.link.clone(), self.events.clone(), id.to_owned());
         tokio::spawn(async move {
-            let answer = link.call("approval.request", &data).await;
+            let answer = link.call(&request).await;
             let _ = events.send(Event::Asked { ticket, ask, answer });
         });
     }
 
-    pub(super) async fn ask_answered(&mut self, ticket: Ticket, id: &str, answer: Result<Value, CallError>) {
+    pub(super) async fn ask_answered(&mut self, ticket: Ticket, id: &str, answer: Result<ApprovalAnswer, CallError>) {
         let Some(open) = self.live.get_mut(&ticket).and_then(|live| live.asks.get_mut(id)) else { return };
         open.asking = false;
         let again = open.again;
@@ -85,15 +86,15 @@ impl Daemon {
                 let note = format!("nobody could be asked: {text}");
                 self.decided(ticket, id, Answer::Deny { note, stop: false });
             }
-            Ok(said) => match text(&said, "status") {
-                Some("pending") | None => {
-                    open.approval = owned(&said, "id");
+            Ok(said) => match said.status {
+                ApprovalStatus::Pending => {
+                    open.approval = Some(said.id.into());
                     if again {
                         self.ask_people(ticket, id);
                     }
                 }
-                Some(status) => {
-                    let answer = answer_of(&open.ask, status == "approved", text(&said, "review_note"));
+                status @ (ApprovalStatus::Approved | ApprovalStatus::Denied) => {
+                    let answer = answer_of(&open.ask, status == ApprovalStatus::Approved, said.note());
                     self.decided(ticket, id, answer);
                 }
             },
@@ -101,9 +102,8 @@ impl Daemon {
     }
 
     /// `approval.result`: asking again takes the decision up, so that it counts once.
-    pub(super) fn approval_decided(&mut self, data: &Value) {
-        let Some(approval) = text(data, "id") else { return };
-        let waiting = |open: &Open| open.approval.as_deref() == Some(approval);
+    pub(super) fn approval_decided(&mut self, result: &ApprovalResult) {
+        let waiting = |open: &Open| open.approval.as_deref() == Some(&*result.id);
         let found = self.live.iter().find_map(|(ticket, live)| {
             let (id, _) = live.asks.iter().find(|(_, open)| waiting(open))?;
             Some((*ticket, id.clone()))

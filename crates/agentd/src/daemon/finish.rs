@@ -4,34 +4,37 @@ use folkmoot_engines::desk::View;
 use folkmoot_engines::engines;
 use folkmoot_engines::progress::Label;
 use folkmoot_engines::worktree::{self, Changes};
-use serde_json::{Value, json};
+use folkmoot_wire::lark::{
+    ContentType, FileChange, FileChangeKind, MAX_CONTENT_CHARS, RunChanges, RunComplete, RunEnd, RunProgress, RunRef,
+    ThreadReply,
+};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 
-use super::owe::DIFF;
-use super::{Daemon, Event, Ticket};
-use crate::wire::MOST_TEXT_CHARS;
+use super::{Daemon, Event, Hosted, Ticket};
 
 /// How a run ended.
 pub(crate) struct Ending {
-    state: &'static str,
+    state: RunEnd,
     answer: String,
     error: Option<String>,
     resume: Option<(String, Option<String>)>,
-    usage: Option<Value>,
+    usage: Option<Box<RawValue>>,
     cost: Option<f64>,
     changes: Option<Changes>,
 }
 
 impl Ending {
-    fn new(state: &'static str, error: Option<String>) -> Self {
+    fn new(state: RunEnd, error: Option<String>) -> Self {
         Self { state, answer: String::new(), error, resume: None, usage: None, cost: None, changes: None }
     }
 
     fn of(view: &View) -> Self {
         let progress = &view.progress;
         let state = match progress.label() {
-            Label::Done => "completed",
-            Label::Cancelled | Label::Stopped => "cancelled",
-            _ => "failed",
+            Label::Done => RunEnd::Completed,
+            Label::Cancelled | Label::Stopped => RunEnd::Cancelled,
+            _ => RunEnd::Failed,
         };
         let Some(completed) = progress.completed() else { return Self::new(state, None) };
         let token = completed.resume.as_ref().or(progress.resume());
@@ -39,10 +42,10 @@ impl Ending {
         let usage = &completed.usage;
         Self {
             answer: completed.answer.trim_end().to_owned(),
-            error: completed.error.clone().filter(|_| state == "failed"),
+            error: completed.error.clone().filter(|_| state == RunEnd::Failed),
             resume: token.map(|token| (token.value.clone(), line(token))),
             cost: usage.get("total_cost_usd").and_then(Value::as_f64),
-            usage: (!usage.is_empty()).then(|| Value::Object(usage.clone())),
+            usage: (!usage.is_empty()).then(|| to_raw_value(usage).ok()).flatten(),
             ..Self::new(state, None)
         }
     }
@@ -54,9 +57,8 @@ impl Daemon {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         live.asks.clear();
         if self.stopping && !live.cancelled && view.progress.label() == Label::Stopped {
-            let text = "stopped · goes on when its machine is back";
-            let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "text": text});
-            self.link.send("run.progress", &data);
+            let text = "stopped · goes on when its machine is back".to_owned();
+            self.link.send(&live.agent.carried(RunProgress { run_id: live.run_id().into(), text }));
             self.live.remove(&ticket);
             return;
         }
@@ -71,7 +73,7 @@ impl Daemon {
     }
 
     /// A run that never began its engine.
-    pub(super) async fn over(&mut self, ticket: Ticket, state: &'static str, error: Option<String>) {
+    pub(super) async fn over(&mut self, ticket: Ticket, state: RunEnd, error: Option<String>) {
         self.ended(ticket, Ending::new(state, error)).await;
     }
 
@@ -82,37 +84,42 @@ impl Daemon {
         }
         let Some(mut live) = self.live.remove(&ticket) else { return };
         let Some(run) = live.run.clone() else { return };
-        let agent = live.agent.id.clone();
         if let Some(changes) = &ending.changes {
-            self.report_changes(&agent, &run.id, live.branch.as_deref(), changes).await;
+            self.report_changes(&live.agent, &run.id, live.branch.as_deref(), changes).await;
         }
         let line = ending.resume.as_ref().and_then(|(_, line)| line.clone());
         let mut pages = pages(&ending.answer, line.as_deref());
         let rest = pages.split_off(1.min(pages.len()));
-        let complete = json!({
-            "agent_id": agent,
-            "run_id": run.id,
-            "state": ending.state,
-            "answer": pages.pop().filter(|page| !page.is_empty()),
-            "error": ending.error,
-            "resume": ending.resume.as_ref().map(|(value, _)| value),
-            "resume_line": line,
-            "usage": ending.usage,
-            "cost_usd": ending.cost,
-            "model": live.model,
+        let complete = live.agent.carried(RunComplete {
+            run_id: (&run.id).into(),
+            state: ending.state,
+            answer: pages.pop().filter(|page| !page.is_empty()),
+            error: ending.error.clone(),
+            resume: ending.resume.as_ref().map(|(value, _)| value.clone()),
+            resume_line: line,
+            usage: ending.usage.clone(),
+            cost_usd: ending.cost,
+            model: live.model.clone(),
         });
         for delivery in live.joined.drain(..) {
             self.taken.remove(&delivery);
             self.finished.insert(delivery);
         }
         let delivery = live.wake.delivery.clone();
-        let owed = self.owe("run.complete", complete, Some(&delivery)).await;
+        let owed = self.owe(complete, Some(&delivery)).await;
         // When the hub has the end, it has all that was sent before it.
         self.sent_before.insert(owed, std::mem::take(&mut live.recent));
         for page in rest {
-            let reply = json!({"agent_id": agent, "channel_id": run.channel, "parent_id": run.thread,
-                "content": page, "content_type": "markdown", "more": true, "metadata": {"run_id": run.id}});
-            self.owe("thread.reply", reply, None).await;
+            let reply = ThreadReply {
+                channel_id: (&run.channel).into(),
+                parent_id: run.thread.as_deref().unwrap_or_default().into(),
+                content: page,
+                content_type: Some(ContentType::Markdown),
+                more: Some(true),
+                metadata: to_raw_value(&RunRef { run_id: (&run.id).into() }).ok(),
+                ..ThreadReply::default()
+            };
+            self.owe(live.agent.carried(reply), None).await;
         }
         self.taken.remove(&delivery);
         let waiting = std::mem::take(&mut live.behind);
@@ -122,19 +129,25 @@ impl Daemon {
         }
     }
 
-    async fn report_changes(&mut self, agent: &str, run: &str, branch: Option<&str>, changes: &Changes) {
-        let files: Vec<Value> = changes
-            .files
-            .iter()
-            .map(|file| json!({"path": file.path, "kind": file.kind, "added": file.added, "removed": file.removed}))
-            .collect();
-        let data = json!({"agent_id": agent, "run_id": run, "changes": files, "branch": branch});
-        self.owe("run.changes", data, None).await;
+    async fn report_changes(&mut self, agent: &Hosted, run: &str, branch: Option<&str>, changes: &Changes) {
+        let files = changes.files.iter().map(file_change).collect();
+        let request = RunChanges { run_id: run.into(), changes: files, branch: branch.map(str::to_owned) };
+        self.owe(agent.carried(request), None).await;
         if changes.diff.is_empty() {
             return;
         }
-        self.owe(DIFF, json!({"run_id": run, "diff": changes.diff}), None).await;
+        self.owe_diff(run, &changes.diff).await;
     }
+}
+
+fn file_change(file: &worktree::ChangedFile) -> FileChange {
+    let kind = match file.kind {
+        "added" => FileChangeKind::Added,
+        "deleted" => FileChangeKind::Deleted,
+        "renamed" => FileChangeKind::Renamed,
+        _ => FileChangeKind::Modified,
+    };
+    FileChange { path: file.path.clone(), kind, added: file.added, removed: file.removed }
 }
 
 /// Whoever waited in the same thread goes on with the session of the run before it.
@@ -151,11 +164,11 @@ fn pages(answer: &str, resume_line: Option<&str>) -> Vec<String> {
     let footer = resume_line.map(|line| format!("`{line}`")).unwrap_or_default();
     let mut pages = Vec::new();
     let mut rest: Vec<char> = answer.chars().collect();
-    while rest.len() > MOST_TEXT_CHARS {
-        let window = &rest[..MOST_TEXT_CHARS];
+    while rest.len() > MAX_CONTENT_CHARS {
+        let window = &rest[..MAX_CONTENT_CHARS];
         // At a line end if there is one in the second half.
-        let line_end = window.iter().rposition(|c| *c == '\n').filter(|at| *at > MOST_TEXT_CHARS / 2);
-        let at = line_end.map_or(MOST_TEXT_CHARS, |at| at + 1);
+        let line_end = window.iter().rposition(|c| *c == '\n').filter(|at| *at > MAX_CONTENT_CHARS / 2);
+        let at = line_end.map_or(MAX_CONTENT_CHARS, |at| at + 1);
         let tail = rest.split_off(at);
         pages.push(rest.into_iter().collect::<String>().trim_end().to_owned());
         rest = tail;
@@ -163,7 +176,7 @@ fn pages(answer: &str, resume_line: Option<&str>) -> Vec<String> {
     let last: String = rest.into_iter().collect();
     let joined =
         [last.trim_end(), &footer].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
-    match joined.chars().count() <= MOST_TEXT_CHARS {
+    match joined.chars().count() <= MAX_CONTENT_CHARS {
         true => pages.push(joined),
         false => pages.extend([last.trim_end().to_owned(), footer]),
     }
@@ -183,9 +196,9 @@ mod tests {
 
     #[test]
     fn a_long_answer_loses_nothing_and_every_page_fits() {
-        for text in [format!("{}\n", "x".repeat(99)).repeat(350), "ü".repeat(25_001), "y".repeat(MOST_TEXT_CHARS)] {
+        for text in [format!("{}\n", "x".repeat(99)).repeat(350), "ü".repeat(25_001), "y".repeat(MAX_CONTENT_CHARS)] {
             let pages = pages(&text, Some("codex resume t1"));
-            assert!(pages.len() > 1 && pages.iter().all(|page| page.chars().count() <= MOST_TEXT_CHARS));
+            assert!(pages.len() > 1 && pages.iter().all(|page| page.chars().count() <= MAX_CONTENT_CHARS));
             let plain = |text: &str| text.replace(['\n', '`'], "");
             assert_eq!(plain(&pages.concat()), plain(&format!("{text}codex resume t1")));
         }

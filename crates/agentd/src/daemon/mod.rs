@@ -8,11 +8,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use folkmoot_clients::lark::{self, CallError, Client as Link, Heard};
 use folkmoot_engines::desk::{Desk, News, Surface};
 use folkmoot_engines::engine::Mode;
 use folkmoot_engines::engines;
 use folkmoot_engines::modes::Modes;
 use folkmoot_engines::run::Runner;
+use folkmoot_wire::lark::{AgentWake, ApprovalAnswer, AuthSuccess, Frame, Run, WokenBy};
 use reqwest::Client;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
@@ -22,11 +24,9 @@ use self::recent::Recent;
 use crate::error::DaemonError;
 use crate::hub::Rest;
 use crate::journal::{Journal, KeptRun, Owed};
-use crate::link::{CallError, Heard, Identity, Link};
 use crate::programs::Programs;
 use crate::settings::{AgentSpec, EngineAgent, Kind, Settings};
 use crate::wake::Wake;
-use crate::wire::Frame;
 
 mod asks;
 mod finish;
@@ -72,14 +72,14 @@ pub(crate) enum Event {
     Asked {
         ticket: Ticket,
         ask: String,
-        answer: Result<Value, CallError>,
+        answer: Result<ApprovalAnswer, CallError>,
     },
     /// What changed in the work tree of a run that ended.
     Changed(Ticket, Box<finish::Ending>),
     /// The hub has answered to what it was owed.
     Settled {
         id: String,
-        answer: Result<Value, CallError>,
+        answer: Result<(), CallError>,
     },
     /// Others are to be hosted now.
     Agents(Vec<AgentSpec>),
@@ -88,7 +88,7 @@ pub(crate) enum Event {
 
 /// A run that the hub has begun.
 pub(crate) struct Begun {
-    pub run: Value,
+    pub run: Run,
     pub resumed: bool,
     pub kept: Option<KeptRun>,
     pub folder: Result<PathBuf, String>,
@@ -165,14 +165,14 @@ pub struct Daemon {
     pub(crate) programs: Programs,
     pub(crate) agents: HashMap<String, Hosted>,
     pub(crate) wanted: Vec<AgentSpec>,
-    pub(crate) identity: Option<Identity>,
+    pub(crate) identity: Option<AuthSuccess>,
     /// How often we have logged in: what belongs to an earlier time no longer counts.
     pub(crate) login: u64,
     /// Whether the hub is being told whom we carry, and whether that changed meanwhile.
     pub(crate) registering: bool,
     pub(crate) register_again: bool,
     /// Wakes that came before the hub had heard whom we carry.
-    pub(crate) early: Vec<Frame>,
+    pub(crate) early: Vec<AgentWake<'static, WokenBy>>,
     pub(crate) live: BTreeMap<Ticket, Live>,
     pub(crate) taken: HashMap<String, Taken>,
     pub(crate) finished: HashSet<String>,
@@ -251,7 +251,7 @@ impl Daemon {
             journal,
             rest: Rest::new(client.clone(), &settings.server, key()),
             programs: Programs::open(&settings, client.clone(), runner.host()).await?,
-            link: Link::start(client, settings.server.clone(), key(), heard),
+            link: Link::start(lark::Settings::new(client, settings.server.clone(), key()), heard),
             modes: Arc::new(Modes::look(&engines::ALL, &runner)),
             desk: Desk::new(Board(events.clone()), runner, MOST_RUNS, CALM),
             wanted: settings.agents.clone(),
@@ -332,16 +332,23 @@ impl Daemon {
     }
 
     async fn frame(&mut self, frame: Frame) {
-        match frame.kind.as_str() {
-            "agent.wake" if self.link.is_ready() => self.woken(&frame.data).await,
-            "agent.wake" => self.early.push(frame),
-            "run.stop" => self.stop_run(&frame.data),
-            "approval.result" => self.approval_decided(&frame.data),
+        let told = match frame.kind.as_str() {
+            "agent.wake" if self.link.is_ready() => match frame.read() {
+                Some(wake) => return self.woken(wake).await,
+                None => None,
+            },
+            "agent.wake" => frame.read().map(|wake| self.early.push(wake)),
+            "run.stop" => frame.read().map(|stop| self.stop_run(&stop)),
+            "approval.result" => frame.read().map(|result| self.approval_decided(&result)),
             "error" => {
-                let code = frame.data["code"].as_str().unwrap_or_default();
-                tracing::debug!(code, "the hub refused something nobody waits for");
+                let code = frame.refused().code;
+                tracing::debug!(%code, "the hub refused something nobody waits for");
+                return;
             }
-            _ => {}
+            _ => return,
+        };
+        if told.is_none() {
+            tracing::warn!(kind = frame.kind, "a frame of the hub cannot be understood");
         }
     }
 

@@ -1,26 +1,35 @@
 //! What the hub is owed: written down, sent, and sent again until it has answered.
 
-use folkmoot_peers::Backoff;
+use folkmoot_clients::Backoff;
+use folkmoot_clients::lark::{CallError, Client as Link};
+use folkmoot_wire::lark::Request;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Daemon, Event};
 use crate::hub::{NotKept, Rest};
 use crate::journal::Owed;
-use crate::link::{CallError, Link};
-use crate::wire::{new_id, text};
 
 /// A diff is too long for a frame and goes over REST; it is owed like everything else.
-pub(super) const DIFF: &str = "run.diff";
+const DIFF: &str = "run.diff";
+
+#[derive(Serialize, Deserialize)]
+struct Diff {
+    run_id: String,
+    diff: String,
+}
 
 const MOST_REFUSALS: u32 = 5;
 
 /// Tries as long as the hub is there; what it does not get is sent with the next connection.
-async fn put_diff(rest: &Rest, link: &Link, data: &Value) -> Result<Value, CallError> {
-    let (run, diff) = (text(data, "run_id").unwrap_or_default(), text(data, "diff").unwrap_or_default());
+async fn put_diff(rest: &Rest, link: &Link, data: &Value) -> Result<(), CallError> {
+    let unreadable =
+        |_| CallError::Refused { code: String::new(), text: "the diff was kept in another way".to_owned() };
+    let Diff { run_id, diff } = Diff::deserialize(data).map_err(unreadable)?;
     let (mut backoff, mut refusals) = (Backoff::for_reconnecting(), 0);
     while link.is_ready() {
-        match rest.put_diff(run, diff).await {
-            Ok(()) => return Ok(Value::Null),
+        match rest.put_diff(&run_id, &diff).await {
+            Ok(()) => return Ok(()),
             // A hub that has just come back may not know yet for whom we speak.
             Err(NotKept::Refused(text)) if refusals == MOST_REFUSALS => {
                 return Err(CallError::Refused { code: "refused".to_owned(), text });
@@ -38,8 +47,19 @@ async fn put_diff(rest: &Rest, link: &Link, data: &Value) -> Result<Value, CallE
 
 impl Daemon {
     /// Writes it down, then sends it; returns its name. `delivery` names what this settles.
-    pub(super) async fn owe(&mut self, kind: &str, data: Value, delivery: Option<&str>) -> String {
-        let owed = self.owing(&new_id(), kind, data, delivery);
+    pub(super) async fn owe<R: Request>(&mut self, request: R, delivery: Option<&str>) -> String {
+        // Our own types have string keys, so this cannot fail.
+        self.owe_kept(R::TYPE, serde_json::to_value(request).unwrap_or_default(), delivery).await
+    }
+
+    /// The same for the diff of a run.
+    pub(super) async fn owe_diff(&mut self, run_id: &str, diff: &str) {
+        let diff = Diff { run_id: run_id.to_owned(), diff: diff.to_owned() };
+        self.owe_kept(DIFF, serde_json::to_value(diff).unwrap_or_default(), None).await;
+    }
+
+    async fn owe_kept(&mut self, kind: &str, data: Value, delivery: Option<&str>) -> String {
+        let owed = self.owing(&uuid::Uuid::new_v4().to_string(), kind, data, delivery);
         if let Err(error) = self.journal.owe(owed.clone()).await {
             // Sent all the same: if the hub takes it, nothing is lost.
             tracing::error!(%error, "what the hub is owed cannot be written down");
@@ -81,17 +101,17 @@ impl Daemon {
         }
         let asked = link.begin(&owed.id, &owed.kind, &owed.data);
         tokio::spawn(async move {
-            let answer = asked.await;
+            let answer = asked.await.map(drop);
             let _ = events.send(Event::Settled { id: owed.id, answer });
         });
     }
 
-    pub(super) async fn settled(&mut self, id: String, answer: Result<Value, CallError>) {
+    pub(super) async fn settled(&mut self, id: String, answer: Result<(), CallError>) {
         match answer {
             // Sent again with the next connection.
             Err(CallError::Lost) => return,
             Err(CallError::Refused { code, text }) => tracing::warn!(code, text, "the hub does not take a result"),
-            Ok(_) => {}
+            Ok(()) => {}
         }
         self.sent_before.remove(&id);
         if let Err(error) = self.journal.settle(id).await {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
+use folkmoot_wire::lark::{Carried, RunActionReport};
 
 /// More than a connection can hold on both sides; what is older than that has arrived.
 const MOST_BYTES: usize = 8 << 20;
@@ -20,11 +20,13 @@ pub(crate) struct Recent {
 struct Kept {
     id: String,
     bytes: usize,
-    data: Value,
+    request: Action,
 }
 
+type Action = Carried<RunActionReport>;
+
 impl Recent {
-    pub fn keep(&mut self, id: &str, data: Value) {
+    pub fn keep(&mut self, id: &str, request: Action) {
         // Where it is not found so near, both are kept, and the newer one still comes later.
         let near = self.actions.len().saturating_sub(NEAR);
         if let Some(at) = self.actions.range(near..).position(|kept| kept.id == id).map(|at| near + at)
@@ -32,9 +34,9 @@ impl Recent {
         {
             self.bytes -= old.bytes;
         }
-        let bytes = data.to_string().len();
+        let bytes = bytes_of(&request);
         self.bytes += bytes;
-        self.actions.push_back(Kept { id: id.to_owned(), bytes, data });
+        self.actions.push_back(Kept { id: id.to_owned(), bytes, request });
         while self.bytes > MOST_BYTES
             && let Some(old) = self.actions.pop_front()
         {
@@ -42,25 +44,38 @@ impl Recent {
         }
     }
 
-    pub fn actions(&self) -> impl Iterator<Item = &Value> {
-        self.actions.iter().map(|kept| &kept.data)
+    pub fn actions(&self) -> impl Iterator<Item = &Action> {
+        self.actions.iter().map(|kept| &kept.request)
     }
+}
+
+fn bytes_of(request: &Action) -> usize {
+    serde_json::to_string(request).map_or(0, |text| text.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use folkmoot_wire::lark::ActionPhase;
+    use serde_json::value::to_raw_value;
 
     use super::*;
+
+    fn action(id: &str, phase: ActionPhase, detail: &str) -> Action {
+        let (run_id, kind, title) = ("run_1".into(), "command".to_owned(), String::new());
+        let detail = to_raw_value(detail).ok();
+        let request = RunActionReport { run_id, id: id.to_owned(), kind, title, phase, ok: None, detail };
+        Carried { agent_id: "mem_1".into(), request }
+    }
 
     #[test]
     fn the_newest_event_of_each_action_is_kept_in_order() {
         let mut recent = Recent::default();
-        for (id, phase) in [("a", "started"), ("b", "started"), ("a", "completed")] {
-            recent.keep(id, json!({"id": id, "phase": phase}));
+        let (started, completed) = (ActionPhase::Started, ActionPhase::Completed);
+        for (id, phase) in [("a", started), ("b", started), ("a", completed)] {
+            recent.keep(id, action(id, phase, ""));
         }
-        let kept: Vec<_> = recent.actions().cloned().collect();
-        assert_eq!(kept, [json!({"id": "b", "phase": "started"}), json!({"id": "a", "phase": "completed"})]);
+        let kept: Vec<_> = recent.actions().map(|kept| (kept.request.id.as_str(), kept.request.phase)).collect();
+        assert_eq!(kept, [("b", started), ("a", completed)]);
     }
 
     #[test]
@@ -68,9 +83,9 @@ mod tests {
         let mut recent = Recent::default();
         let detail = "x".repeat(16 << 10);
         for number in 0..2000 {
-            recent.keep(&number.to_string(), json!({"detail": detail}));
+            recent.keep(&number.to_string(), action("a", ActionPhase::Started, &detail));
         }
         assert!(recent.bytes <= MOST_BYTES && recent.actions().count() > 400);
-        assert_eq!(recent.bytes, recent.actions().map(|data| data.to_string().len()).sum::<usize>());
+        assert_eq!(recent.bytes, recent.actions().map(bytes_of).sum::<usize>());
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use folkmoot_clients::lark::CallError;
+use folkmoot_wire::lark::{AgentHello, Carried, DaemonAgent, DaemonRegister, Runtime};
 
 use super::{Daemon, Event, Hosted};
 use crate::hub::role_card;
-use crate::link::CallError;
 use crate::settings::{AgentSpec, Kind};
 
 impl Daemon {
@@ -25,22 +25,17 @@ impl Daemon {
             let registered = async {
                 rest.find_agents(&identity.workspace_id, &mut agents).await?;
                 let carried = |agent: &&AgentSpec| matches!(agent.kind, Kind::Engine(_)) && agent.id.is_some();
-                let list: Vec<_> = agents
-                    .iter()
-                    .filter(carried)
-                    .map(|agent| json!({"name": agent.name, "agent_id": agent.id}))
-                    .collect();
+                let named = |agent: &AgentSpec| DaemonAgent {
+                    name: agent.name.clone(),
+                    agent_id: agent.id.as_deref().unwrap_or_default().into(),
+                };
+                let list: Vec<_> = agents.iter().filter(carried).map(named).collect();
                 if list.is_empty() {
                     return Ok(agents);
                 }
-                let said = link.first("daemon.register", &json!({"agents": list})).await;
+                let said = link.first(&DaemonRegister { agents: list }).await;
                 let said = said.map_err(|error: CallError| error.to_string())?;
-                let taken: Vec<&str> = said["agents"]
-                    .as_array()
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|agent| agent["agent_id"].as_str())
-                    .collect();
+                let taken: Vec<&str> = said.agents.iter().map(|agent| agent.agent_id.as_str()).collect();
                 for agent in agents.iter().filter(|agent| carried(agent)) {
                     if !taken.contains(&agent.id.as_deref().unwrap_or_default()) {
                         tracing::error!(agent = agent.name, "the hub does not let this daemon carry the agent");
@@ -80,23 +75,29 @@ impl Daemon {
         }
         self.link.ready();
         self.introduce();
-        self.programs.host(&self.wanted, self.identity.as_ref().map(|identity| identity.workspace_id.as_str()));
+        self.programs.host(&self.wanted, self.identity.as_ref().map(|identity| &*identity.workspace_id));
         tracing::info!(agents = self.agents.len(), "the agents are registered");
         self.act_again();
         self.pay().await;
         self.ask_again();
-        for frame in std::mem::take(&mut self.early) {
-            self.woken(&frame.data).await;
+        for wake in std::mem::take(&mut self.early) {
+            self.woken(wake).await;
         }
     }
 
     /// The role cards, as the configuration has them.
     fn introduce(&self) {
         for agent in self.agents.values() {
-            let runtime = json!({"type": "cli", "provider": agent.spec.engine, "model": agent.spec.model});
-            let card = role_card(&agent.spec.system_prompt, &agent.spec.capabilities);
-            let hello = json!({"agent_id": agent.id, "name": agent.name, "role_card": card, "runtime": runtime});
-            self.link.send("agent.hello", &hello);
+            let hello = AgentHello {
+                name: Some(agent.name.clone()),
+                role_card: role_card(&agent.spec.system_prompt, &agent.spec.capabilities),
+                runtime: Some(Runtime {
+                    kind: Some("cli".to_owned()),
+                    provider: Some(agent.spec.engine.clone()),
+                    model: agent.spec.model.clone(),
+                }),
+            };
+            self.link.send(&Carried { agent_id: (&agent.id).into(), request: hello });
         }
     }
 

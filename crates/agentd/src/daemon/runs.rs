@@ -1,22 +1,32 @@
 //! Runs: handed to the desk, and what they do told to the hub.
 
+use folkmoot_clients::lark::CallError;
 use folkmoot_engines::desk::{News, Task, View};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{ActionEvent, Phase, ResumeToken};
 use folkmoot_engines::progress::markdown;
+use folkmoot_wire::lark::{
+    ActionPhase, Carried, MAX_CONTENT_CHARS, RunActionReport, RunChanges, RunEnd, RunProgress, RunSession, WakeFail,
+};
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use super::recent::Recent;
 use super::{Begun, Daemon, Hosted, Live, RunPlace, Ticket};
 use crate::journal::KeptRun;
-use crate::link::CallError;
 use crate::prompt;
 use crate::wake::Wake;
-use crate::wire::{MOST_TEXT_CHARS, owned};
 
 /// The longest detail of an action; the hub keeps no more.
 const MOST_DETAIL_BYTES: usize = 16 << 10;
 const MOST_TITLE_CHARS: usize = 500;
+
+impl Hosted {
+    /// A request for this agent.
+    pub(super) fn carried<R>(&self, request: R) -> Carried<R> {
+        Carried { agent_id: (&self.id).into(), request }
+    }
+}
 
 impl Live {
     pub(super) fn new(agent: Hosted, wake: Wake, engine: String, model: Option<String>) -> Self {
@@ -54,26 +64,26 @@ impl Daemon {
         };
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let run = RunPlace {
-            id: owned(&begun.run, "id").unwrap_or_default(),
-            channel: owned(&begun.run, "channel_id").unwrap_or_else(|| live.wake.channel.clone()),
-            thread: owned(&begun.run, "thread_id").or_else(|| live.wake.root().map(str::to_owned)),
+            id: begun.run.id.to_string(),
+            channel: said(&begun.run.channel_id).unwrap_or_else(|| live.wake.channel.clone()),
+            thread: said(&begun.run.thread_id).or_else(|| live.wake.root().map(str::to_owned)),
         };
         live.run = Some(run);
         live.branch = begun.branch.clone();
-        if begun.run["stop_requested"].as_bool().unwrap_or(false) {
+        if begun.run.stop_requested {
             live.cancelled = true;
         }
         if live.cancelled {
-            return self.over(ticket, "cancelled", None).await;
+            return self.over(ticket, RunEnd::Cancelled, None).await;
         }
         let folder = match begun.folder.clone() {
             Ok(folder) => folder,
-            Err(why) => return self.over(ticket, "failed", Some(why)).await,
+            Err(why) => return self.over(ticket, RunEnd::Failed, Some(why)).await,
         };
         live.folder = folder;
-        if let Some(branch) = &live.branch {
-            let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "changes": [], "branch": branch});
-            self.link.send("run.changes", &data);
+        if live.branch.is_some() {
+            let request = RunChanges { run_id: live.run_id().into(), changes: Vec::new(), branch: live.branch.clone() };
+            self.link.send(&live.agent.carried(request));
         }
         self.submit(ticket, &begun).await;
     }
@@ -82,10 +92,10 @@ impl Daemon {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let Some(engine) = engines::find(&live.engine) else {
             let why = format!("there is no engine `{}`", live.engine);
-            return self.over(ticket, "failed", Some(why)).await;
+            return self.over(ticket, RunEnd::Failed, Some(why)).await;
         };
         let kept = begun.kept.as_ref().filter(|kept| kept.engine == live.engine).map(|kept| kept.resume.clone());
-        let of_run = owned(&begun.run, "resume").filter(|_| begun.resumed).or(kept);
+        let of_run = begun.run.resume.clone().filter(|resume| begun.resumed && !resume.is_empty()).or(kept);
         let session = &live.wake.session;
         let fits = session.engine.as_ref().is_none_or(|engine| *engine == live.engine);
         let resume = of_run.clone().or_else(|| session.resume.clone().filter(|_| fits));
@@ -118,8 +128,8 @@ impl Daemon {
         if let CallError::Refused { code, text } = error {
             tracing::warn!(agent = live.agent.name, code, text, "the hub did not begin a run");
             if !error.is("conflict") && !error.is("not_found") {
-                let data = json!({"agent_id": live.agent.id, "delivery_id": live.wake.delivery, "why": text});
-                self.owe("wake.fail", data, Some(&live.wake.delivery)).await;
+                let request = WakeFail { delivery_id: (&live.wake.delivery).into(), why: text.clone() };
+                self.owe(live.agent.carried(request), Some(&live.wake.delivery)).await;
             }
         }
         for wake in live.behind {
@@ -139,7 +149,7 @@ impl Daemon {
             News::Asked(ask) => self.asked(ticket, ask).await,
             News::Withdrawn(ask) => self.withdrawn(ticket, &ask),
             News::Finished(view) => self.finished(ticket, view),
-            News::Dropped => self.over(ticket, "cancelled", None).await,
+            News::Dropped => self.over(ticket, RunEnd::Cancelled, None).await,
         }
     }
 
@@ -147,9 +157,13 @@ impl Daemon {
     async fn thread(&mut self, ticket: Ticket, token: &ResumeToken) {
         let Some(live) = self.live.get(&ticket) else { return };
         let line = engines::find(token.engine.as_str()).and_then(|engine| engine.codec().command(token).ok());
-        let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "resume": token.value,
-            "resume_line": line, "model": live.model});
-        self.link.send("run.session", &data);
+        let request = RunSession {
+            run_id: live.run_id().into(),
+            resume: token.value.clone(),
+            resume_line: line,
+            model: live.model.clone(),
+        };
+        self.link.send(&live.agent.carried(request));
         let kept =
             KeptRun { run: live.run_id().to_owned(), engine: token.engine.to_string(), resume: token.value.clone() };
         let (journal, delivery) = (self.journal.clone(), live.wake.delivery.clone());
@@ -163,26 +177,25 @@ impl Daemon {
     fn action(&mut self, ticket: Ticket, event: &ActionEvent) {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let phase = match event.phase {
-            Phase::Started => "started",
-            Phase::Updated => "updated",
-            Phase::Completed => "completed",
+            Phase::Started => ActionPhase::Started,
+            Phase::Updated => ActionPhase::Updated,
+            Phase::Completed => ActionPhase::Completed,
         };
         let mut detail = event.action.detail.clone();
         if let Some(message) = &event.message {
             detail.entry("message").or_insert_with(|| Value::from(message.as_str()));
         }
-        let data = json!({
-            "agent_id": live.agent.id,
-            "run_id": live.run_id(),
-            "id": event.action.id,
-            "kind": event.action.kind.as_str(),
-            "title": event.action.title.chars().take(MOST_TITLE_CHARS).collect::<String>(),
-            "phase": phase,
-            "ok": event.ok,
-            "detail": fitting(Value::Object(detail)),
+        let request = live.agent.carried(RunActionReport {
+            run_id: live.run_id().into(),
+            id: event.action.id.clone(),
+            kind: event.action.kind.as_str().to_owned(),
+            title: event.action.title.chars().take(MOST_TITLE_CHARS).collect(),
+            phase,
+            ok: event.ok,
+            detail: to_raw_value(&fitting(Value::Object(detail))).ok(),
         });
-        self.link.send("run.action", &data);
-        live.recent.keep(&event.action.id, data);
+        self.link.send(&request);
+        live.recent.keep(&event.action.id, request);
     }
 
     /// After a reconnect: what may have been on its way when the hub died. The hub knows an action by its id, so that twice is
@@ -190,8 +203,8 @@ impl Daemon {
     pub(super) fn act_again(&self) {
         let running = self.live.values().map(|live| &live.recent);
         let actions = running.chain(self.sent_before.values()).flat_map(Recent::actions);
-        actions.for_each(|data| {
-            self.link.send("run.action", data);
+        actions.for_each(|request| {
+            self.link.send(request);
         });
     }
 
@@ -200,13 +213,17 @@ impl Daemon {
         let ready = self.link.is_ready();
         let Some(live) = self.live.get_mut(&ticket).filter(|_| ready) else { return };
         let message = markdown::Message { footer: None, ..markdown::message(&view.progress, view.elapsed) };
-        let text: String = message.to_markdown().chars().take(MOST_TEXT_CHARS).collect();
+        let text: String = message.to_markdown().chars().take(MAX_CONTENT_CHARS).collect();
         if text != live.shown {
             live.shown.clone_from(&text);
-            let data = json!({"agent_id": live.agent.id, "run_id": live.run_id(), "text": text});
-            self.link.send("run.progress", &data);
+            self.link.send(&live.agent.carried(RunProgress { run_id: live.run_id().into(), text }));
         }
     }
+}
+
+/// An id that is there.
+fn said(id: &str) -> Option<String> {
+    Some(id.to_owned()).filter(|id| !id.is_empty())
 }
 
 /// Long texts in a detail are cut until it fits.

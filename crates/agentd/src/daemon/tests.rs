@@ -6,7 +6,9 @@ use folkmoot_engines::engines;
 use folkmoot_engines::event::Ask;
 use folkmoot_engines::locks::Locks;
 use folkmoot_engines::run::Runner;
+use folkmoot_wire::lark::{ApprovalResult, RunEnd};
 use reqwest::Url;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -70,7 +72,8 @@ impl Alone {
     }
 
     async fn hub_says(&mut self, ask: &str, answer: Value) {
-        self.daemon.handle(Event::Asked { ticket: TICKET, ask: ask.to_owned(), answer: Ok(answer) }).await;
+        let answer = Ok(serde_json::from_value(answer).expect("an answer"));
+        self.daemon.handle(Event::Asked { ticket: TICKET, ask: ask.to_owned(), answer }).await;
     }
 
     fn is_asking(&mut self) -> bool {
@@ -93,6 +96,10 @@ fn agent(folder: &std::path::Path) -> Hosted {
     Hosted { id: "mem_9".to_owned(), name: "claude".to_owned(), spec: Arc::new(spec) }
 }
 
+fn result(data: &Value) -> ApprovalResult {
+    ApprovalResult::deserialize(data).expect("a result")
+}
+
 fn permission() -> Ask {
     let detail = json!({"command": "make"}).as_object().unwrap().clone();
     Ask { id: "ask_1".into(), title: "make".into(), detail, ..Ask::default() }
@@ -102,7 +109,7 @@ fn permission() -> Ask {
 async fn words_that_an_engine_takes_with_its_answer_are_not_asked_again() {
     let mut alone = Alone::with_a_run().await;
     let more = alone.add();
-    alone.daemon.over(TICKET, "completed", None).await;
+    alone.daemon.over(TICKET, RunEnd::Completed, None).await;
     assert!(alone.daemon.live.contains_key(&TICKET), "over before it is known whether the words were taken");
     alone.daemon.handle(Event::Steered(TICKET, Box::new(more), true)).await;
     assert!(alone.daemon.live.is_empty(), "the words have a run of their own as well");
@@ -115,7 +122,7 @@ async fn words_that_an_engine_takes_with_its_answer_are_not_asked_again() {
 async fn words_that_come_too_late_for_an_engine_get_a_run_of_their_own() {
     let mut alone = Alone::with_a_run().await;
     let more = alone.add();
-    alone.daemon.over(TICKET, "completed", None).await;
+    alone.daemon.over(TICKET, RunEnd::Completed, None).await;
     alone.daemon.handle(Event::Steered(TICKET, Box::new(more), false)).await;
     let deliveries: Vec<_> = alone.daemon.live.values().map(|live| live.wake.delivery.as_str()).collect();
     assert_eq!(deliveries, ["dlv_2"]);
@@ -129,7 +136,7 @@ async fn a_decision_that_is_told_twice_is_taken_up_once() {
     let ask = alone.asks_the_hub().await;
     alone.hub_says(&ask, json!({"id": "apr_1", "status": "pending"})).await;
     for status in ["approved", "used"] {
-        alone.daemon.approval_decided(&json!({"id": "apr_1", "status": status}));
+        alone.daemon.approval_decided(&result(&json!({"id": "apr_1", "status": status})));
     }
     let ask = alone.asks_the_hub().await;
     assert!(!alone.is_asking(), "a question behind the decision would be a new one");
@@ -143,9 +150,9 @@ async fn a_decision_that_is_told_before_the_receipt_of_its_question_is_asked_for
     let mut alone = Alone::with_a_run().await;
     alone.daemon.asked(TICKET, permission()).await;
     let ask = alone.asks_the_hub().await;
-    alone.daemon.approval_decided(&json!({"id": "apr_1", "status": "denied"}));
+    alone.daemon.approval_decided(&result(&json!({"id": "apr_1", "status": "denied"})));
     alone.hub_says(&ask, json!({"id": "apr_1", "status": "pending"})).await;
     let ask = alone.asks_the_hub().await;
-    alone.hub_says(&ask, json!({"id": "apr_1", "status": "rejected", "review_note": "no"})).await;
+    alone.hub_says(&ask, json!({"id": "apr_1", "status": "denied", "review_note": "no"})).await;
     assert!(alone.daemon.live[&TICKET].asks.is_empty());
 }

@@ -1,31 +1,33 @@
 //! Wakes: taken up once, as a command, a new run, more words for a run that goes on, or behind it.
 
+use folkmoot_clients::lark::CallError;
 use folkmoot_engines::{engines, words};
-use serde_json::{Value, json};
+use folkmoot_wire::lark::{
+    AgentWake, ContentType, RunStart, RunStarted, SessionForget, SessionPut, StopAsked, ThreadReply, WakeJoin,
+    WakePass, WokenBy,
+};
 
 use super::{Begun, Daemon, Event, Hosted, Live, Taken, Ticket};
 use crate::command::{self, Command};
-use crate::link::{CallError, Link};
 use crate::prompt;
 use crate::wake::Wake;
-use crate::wire::{Frame, text};
 
 impl Daemon {
-    pub(super) async fn woken(&mut self, data: &Value) {
-        let Some(wake) = Wake::read(data) else {
+    pub(super) async fn woken(&mut self, told: AgentWake<'static, WokenBy>) {
+        let Some(wake) = Wake::read(told.clone()) else {
             tracing::debug!("a wake without a delivery");
             return;
         };
         let Some(agent) = self.agents.get(&wake.agent.to_lowercase()).cloned() else {
             if self.registering {
                 // The hub knows the agent a moment before we know that it does.
-                self.early.push(Frame { kind: "agent.wake".to_owned(), reply_to: None, data: data.clone() });
+                self.early.push(told);
                 return;
             }
-            let is_ours = self.identity.as_ref().is_some_and(|own| wake.agent_id.as_ref() == Some(&own.member_id));
+            let is_ours = self.identity.as_ref().is_some_and(|own| wake.agent_id.as_deref() == Some(&*own.member_id));
             if is_ours {
-                let why = "the daemon only carries agents; write to one of them";
-                self.link.send("wake.pass", &json!({"delivery_id": wake.delivery, "why": why}));
+                let why = "the daemon only carries agents; write to one of them".to_owned();
+                self.link.send(&WakePass { delivery_id: wake.delivery.into(), why: Some(why) });
             }
             return;
         };
@@ -85,8 +87,9 @@ impl Daemon {
             live.behind.retain(|behind| behind.delivery != wake.delivery);
             live.joined.push(wake.delivery.clone());
             self.taken.insert(wake.delivery.clone(), Taken::Run(ticket));
-            let join = json!({"agent_id": live.agent.id, "delivery_id": wake.delivery, "run_id": run.id});
-            self.owe("wake.join", join, None).await;
+            let join = WakeJoin { delivery_id: (&wake.delivery).into(), run_id: run.id.into() };
+            let join = live.agent.carried(join);
+            self.owe(join, None).await;
         }
         if let Some(ending) = ending {
             self.ended(ticket, *ending).await;
@@ -130,14 +133,14 @@ impl Daemon {
         let same = engine == agent.spec.engine;
         let model = wake.session.model.clone().or_else(|| agent.spec.model.clone().filter(|_| same));
         self.taken.insert(wake.delivery.clone(), Taken::Run(ticket));
-        let start = json!({
-            "agent_id": agent.id,
-            "delivery_id": wake.delivery,
-            "engine": engine,
-            "model": model,
-            "project": agent.spec.project,
-            "machine": self.settings.machine,
-            "text": format!("starting · {engine}"),
+        let start = agent.carried(RunStart {
+            delivery_id: (&wake.delivery).into(),
+            engine: engine.clone(),
+            model: model.clone(),
+            project: agent.spec.project.clone(),
+            branch: None,
+            machine: Some(self.settings.machine.clone()),
+            text: Some(format!("starting · {engine}")),
         });
         let (journal, link, modes) = (self.journal.clone(), self.link.clone(), self.modes.clone());
         let (events, spec, delivery, engine_id) =
@@ -145,11 +148,9 @@ impl Daemon {
         let name = agent.name.clone();
         tokio::spawn(async move {
             let begun = async {
-                let said = link.call("run.start", &start).await?;
-                let run = said["run"].clone();
-                let resumed = said["resumed"].as_bool().unwrap_or(false);
+                let RunStarted { run, resumed } = link.call(&start).await?;
                 let kept = if resumed { journal.run_of(delivery).await.ok().flatten() } else { None };
-                let thread = text(&run, "thread_id").or_else(|| text(&run, "trigger_id")).unwrap_or_default();
+                let thread = if run.thread_id.is_empty() { &run.trigger_id } else { &run.thread_id };
                 let (folder, branch) = super::threads::place(&spec, &name, thread).await;
                 Ok::<_, CallError>(Box::new(Begun {
                     mode: modes.of(&engine_id).await,
@@ -167,9 +168,9 @@ impl Daemon {
     }
 
     /// `run.stop`: somebody wants a run to end.
-    pub(super) fn stop_run(&mut self, data: &Value) {
-        let Some(run) = text(data, "run_id") else { return };
-        let found = self.live.iter().find(|(_, live)| live.run.as_ref().is_some_and(|place| place.id == run));
+    pub(super) fn stop_run(&mut self, stop: &StopAsked) {
+        let is_it = |live: &Live| live.run.as_ref().is_some_and(|place| stop.run_id == *place.id);
+        let found = self.live.iter().find(|(_, live)| is_it(live));
         if let Some(ticket) = found.map(|(ticket, _)| *ticket) {
             self.cancel(ticket);
         }
@@ -187,30 +188,30 @@ impl Daemon {
     async fn command(&mut self, agent: &Hosted, wake: Wake, command: Command) {
         let running = self.run_in(&agent.id, &wake);
         let root = wake.root().map(str::to_owned);
-        let place = json!({"agent_id": agent.id, "channel_id": wake.channel, "thread_id": root});
-        let with = |key: &str, value: &str| {
-            let mut place = place.clone();
-            place[key] = Value::from(value);
-            place
-        };
+        let (channel_id, thread_id) = ((&wake.channel).into(), root.as_deref().unwrap_or_default().into());
+        let place = SessionPut { channel_id, thread_id, ..SessionPut::default() };
+        let forget = SessionForget { channel_id: place.channel_id.clone(), thread_id: place.thread_id.clone() };
+        // If the hub is away just now, its answer to the command is too.
+        let forget = || self.link.send(&agent.carried(forget));
+        let put = |put: SessionPut| self.link.send(&agent.carried(put));
         let said = match command {
             Command::Cancel => self.cancel_all(running),
             Command::New => {
-                tell(&self.link, "session.forget", &place);
+                forget();
                 "The next message here begins a new session.".to_owned()
             }
             Command::Model(None) => format!("The model here is {}.", self.model_of(agent, &wake)),
             Command::Engine(None) => format!("The engine here is {}.", self.engine_here(agent, &wake)),
             Command::Model(Some(model)) => match words::model(&model) {
                 Ok(()) => {
-                    tell(&self.link, "session.put", &with("model", &model));
+                    put(SessionPut { model: Some(model.clone()), ..place });
                     format!("From now on `{model}` is asked here.")
                 }
                 Err(error) => error.whole(),
             },
             Command::Engine(Some(engine)) if engines::find(&engine).is_some() => {
-                tell(&self.link, "session.forget", &place);
-                tell(&self.link, "session.put", &with("engine", &engine));
+                forget();
+                put(SessionPut { engine: Some(engine.clone()), ..place });
                 format!("From now on `{engine}` works here, in a new session.")
             }
             Command::Engine(Some(engine)) => {
@@ -220,9 +221,15 @@ impl Daemon {
             Command::Status => self.status_here(agent, &wake, running),
         };
         let Some(parent) = root else { return };
-        let reply = json!({"agent_id": agent.id, "channel_id": wake.channel, "parent_id": parent,
-            "content": said, "content_type": "markdown", "delivery_id": wake.delivery});
-        self.owe("thread.reply", reply, Some(&wake.delivery)).await;
+        let reply = ThreadReply {
+            channel_id: wake.channel.into(),
+            parent_id: parent.into(),
+            content: said,
+            content_type: Some(ContentType::Markdown),
+            delivery_id: Some((&wake.delivery).into()),
+            ..ThreadReply::default()
+        };
+        self.owe(agent.carried(reply), Some(&wake.delivery)).await;
     }
 
     fn cancel_all(&mut self, running: Option<Ticket>) -> String {
@@ -259,9 +266,4 @@ impl Daemon {
             self.settings.machine
         )
     }
-}
-
-/// For changes of a session: if the hub is away just now, its answer to the command is too.
-fn tell(link: &Link, kind: &str, data: &Value) {
-    link.send(kind, data);
 }

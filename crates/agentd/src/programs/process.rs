@@ -6,10 +6,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use folkmoot_clients::Backoff;
 use folkmoot_engines::engine::Launch;
 use folkmoot_engines::process::lines::Line;
 use folkmoot_engines::process::{Host, Process};
-use folkmoot_peers::Backoff;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 

@@ -3,24 +3,18 @@
 //! The connection is logged in with the daemon's key for the agent; the key itself never comes here. While the hub is away the
 //! program is not read, so what it says waits in its own buffers; after a reconnect its last hello is repeated.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use folkmoot_peers::Backoff;
-use folkmoot_peers::line::{self, Line};
+use folkmoot_clients::Backoff;
+use folkmoot_clients::lark::{self, LoginError, Timing};
+use folkmoot_clients::line::Line;
+use folkmoot_wire::lark::{AgentAuthOk, AuthLogin, AuthSuccess, Frame};
 use reqwest::{Client, Url};
-use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 
-use super::socket;
+use super::socket::{self, Answers};
 use crate::settings::Key;
-use crate::wire::{Frame, envelope, new_id, owned};
 
-const HEARTBEAT: Duration = Duration::from_secs(20);
-const PATIENCE: Duration = Duration::from_secs(20);
 const QUEUE: usize = 256;
 
 /// How to reach the hub for an agent.
@@ -32,9 +26,9 @@ pub struct Wanted {
 }
 
 struct Open {
-    line: Arc<Line>,
+    line: Line,
     frames: mpsc::Receiver<String>,
-    welcome: Value,
+    identity: AuthSuccess,
 }
 
 /// Serves a program that was let in until it leaves.
@@ -43,7 +37,7 @@ pub async fn relay(
     name: &str,
     mut program: BufReader<OwnedReadHalf>,
     mut writing: OwnedWriteHalf,
-    answer: impl Fn(&str, Value) -> String,
+    answers: Answers,
 ) {
     let mut backoff = Backoff::for_reconnecting();
     let mut hello: Option<String> = None;
@@ -51,12 +45,12 @@ pub async fn relay(
     loop {
         let mut open = match wanted.connect().await {
             Ok(open) => open,
-            Err(why) if !greeted && why.is_final => {
-                let _ = writing.write_all(answer("error", json!({"error": why.text})).as_bytes()).await;
+            Err(LoginError::Refused(why)) if !greeted => {
+                let _ = writing.write_all(answers.error(&why).as_bytes()).await;
                 return;
             }
             Err(why) => {
-                tracing::debug!(agent = name, why = why.text, "the hub cannot be reached for a program");
+                tracing::debug!(agent = name, %why, "the hub cannot be reached for a program");
                 tokio::time::sleep(backoff.next(rand::random())).await;
                 continue;
             }
@@ -64,8 +58,9 @@ pub async fn relay(
         backoff.reset();
         if !greeted {
             greeted = true;
-            let ids = json!({"agent_id": wanted.agent, "workspace_id": open.welcome["workspace_id"], "name": open.welcome["name"]});
-            if writing.write_all(answer("agent.auth_ok", ids).as_bytes()).await.is_err() {
+            let AuthSuccess { workspace_id, name: member, .. } = open.identity.clone();
+            let ids = AgentAuthOk { agent_id: (&wanted.agent).into(), workspace_id, name: member };
+            if writing.write_all(answers.line("agent.auth_ok", ids).as_bytes()).await.is_err() {
                 return;
             }
             tracing::info!(agent = name, "a program is connected");
@@ -133,29 +128,14 @@ async fn carry(
     }
 }
 
-struct Trouble {
-    text: String,
-    is_final: bool,
-}
-
 impl Wanted {
-    async fn connect(&self) -> Result<Open, Trouble> {
-        let away = |text: String| Trouble { text, is_final: false };
-        let opened = timeout(PATIENCE, line::open(&self.client, &self.server)).await;
-        let socket = opened.map_err(|_| away("the hub does not answer".to_owned()))?.map_err(away)?;
-        let (incoming, mut frames) = mpsc::channel(QUEUE);
-        let line = Arc::new(Line::start(socket, HEARTBEAT, incoming, |text: &str| Some(text.to_owned())));
-        let login = json!({"token": (self.key)(), "agent_id": self.agent});
-        let sent = line.write(envelope(&new_id(), "auth.login", &login)).await;
-        sent.map_err(|ended| away(ended.to_string()))?;
-        let text = timeout(PATIENCE, frames.recv()).await.ok().flatten();
-        let frame = text.and_then(|text| Frame::parse(&text)).ok_or_else(|| away("the hub is silent".to_owned()))?;
-        match frame.kind.as_str() {
-            "auth.success" => Ok(Open { line, frames, welcome: frame.data }),
-            _ => {
-                let text = owned(&frame.data, "error").unwrap_or_else(|| "refused".to_owned());
-                Err(Trouble { text, is_final: true })
-            }
-        }
+    async fn connect(&self) -> Result<Open, LoginError> {
+        let (incoming, frames) = mpsc::channel(QUEUE);
+        // The program speaks for itself from here on, so its messages come as it knows them from a hub.
+        let login = AuthLogin { token: (self.key)(), agent_id: Some((&self.agent).into()), frames: None };
+        let pass = |text: &str| Some(text.to_owned());
+        let (line, identity) =
+            lark::open(&self.client, &self.server, &login, Timing::default(), incoming, pass).await?;
+        Ok(Open { line, frames, identity })
     }
 }

@@ -5,7 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use folkmoot_clients::lark::Outside;
+use folkmoot_wire::lark::{AgentAuth, AgentRestart, AuthFail, Envelope, MAX_FRAME_BYTES, ProgramFrame};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
 use subtle::ConstantTimeEq;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -14,7 +18,6 @@ use tokio::time::timeout;
 
 use super::relay::{self, Wanted};
 use super::{Known, Shared};
-use crate::wire::{Frame, MOST_FRAME_BYTES, envelope, new_id, text};
 
 /// How long a program may take to say who it is.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -74,17 +77,10 @@ async fn serve(stream: UnixStream, shared: Arc<Shared>) {
     let (reading, mut writing) = stream.into_split();
     let mut lines = BufReader::new(reading);
     let Ok(Some(line)) = timeout(PATIENCE, line(&mut lines)).await else { return };
-    let frame = Frame::parse(&line);
-    let reply_to = serde_json::from_str::<Value>(&line).ok().and_then(|value| value["id"].as_str().map(str::to_owned));
-    let answer = |kind: &str, data: Value| {
-        let mut value: Value = serde_json::from_str(&envelope(&new_id(), kind, &data)).unwrap_or_default();
-        if let Some(id) = &reply_to {
-            value["reply_to"] = Value::from(id.as_str());
-        }
-        format!("{value}\n")
-    };
-    let said = match frame.as_ref().map(|frame| (frame.kind.as_str(), &frame.data)) {
-        Some(("agent.auth", data)) => match admitted(&shared, data) {
+    let frame: Option<ProgramFrame> = serde_json::from_str(&line).ok();
+    let answers = Answers { reply_to: frame.as_ref().and_then(|frame| to_raw_value(frame.id.as_ref()?).ok()) };
+    let said = match frame.as_ref().map(|frame| (frame.kind.as_str(), frame)) {
+        Some(("agent.auth", frame)) => match admitted(&shared, &data_of(frame)) {
             Ok((name, agent)) => {
                 let wanted = Wanted {
                     client: shared.client.clone(),
@@ -92,29 +88,52 @@ async fn serve(stream: UnixStream, shared: Arc<Shared>) {
                     key: Arc::clone(&shared.key),
                     agent,
                 };
-                return relay::relay(wanted, &name, lines, writing, answer).await;
+                return relay::relay(wanted, &name, lines, writing, answers).await;
             }
             Err(why) => {
                 tracing::warn!(why, "a program was refused");
-                answer("error", json!({"error": why}))
+                answers.error(why)
             }
         },
-        Some(("agent.restart", data)) => {
-            let name = text(data, "agent_name").unwrap_or_default();
-            match shared.restart(name) {
-                true => answer("agent.restart", json!({"agent_name": name, "status": "restarting"})),
-                false => answer("error", json!({"error": "there is no such program"})),
+        Some(("agent.restart", frame)) => {
+            let AgentRestart { agent_name, .. } = data_of(frame);
+            match shared.restart(&agent_name) {
+                true => {
+                    let status = Some("restarting".to_owned());
+                    answers.line("agent.restart", AgentRestart { agent_name, status })
+                }
+                false => answers.error("there is no such program"),
             }
         }
-        _ => answer("error", json!({"error": "say agent.auth first"})),
+        _ => answers.error("say agent.auth first"),
     };
     let _ = writing.write_all(said.as_bytes()).await;
 }
 
+fn data_of<T: DeserializeOwned + Default>(frame: &ProgramFrame) -> T {
+    frame.data.as_ref().and_then(|data| serde_json::from_str(data.get()).ok()).unwrap_or_default()
+}
+
+/// What a program is told in answer to its first line.
+pub(super) struct Answers {
+    reply_to: Option<Box<RawValue>>,
+}
+
+impl Answers {
+    pub(super) fn line(&self, kind: &str, data: impl Serialize) -> String {
+        let Outside { now, id, .. } = Outside::REAL;
+        let envelope = Envelope { reply_to: self.reply_to.as_deref(), ..Envelope::new(id().into(), kind, now(), data) };
+        format!("{}\n", envelope.text())
+    }
+
+    pub(super) fn error(&self, why: &str) -> String {
+        self.line("error", AuthFail { error: why.into() })
+    }
+}
+
 /// Whether this is one of our programs; the answer tells nobody which half was wrong.
-fn admitted(shared: &Shared, data: &Value) -> Result<(String, String), &'static str> {
-    let name = text(data, "agent_name").unwrap_or_default();
-    let token = text(data, "token").unwrap_or_default();
+fn admitted(shared: &Shared, auth: &AgentAuth) -> Result<(String, String), &'static str> {
+    let AgentAuth { agent_name: name, token } = auth;
     let known = shared.known.lock().get(&name.to_lowercase()).cloned();
     let nobody = Known { id: None, token: String::new() };
     let is_known = known.is_some();
@@ -130,7 +149,7 @@ fn admitted(shared: &Shared, data: &Value) -> Result<(String, String), &'static 
 /// The next line, without its end; none at the end of the stream or when it is too long.
 pub(super) async fn line<R: tokio::io::AsyncRead + Unpin>(lines: &mut BufReader<R>) -> Option<String> {
     let mut bytes = Vec::new();
-    let most = MOST_FRAME_BYTES as u64 + 1;
+    let most = MAX_FRAME_BYTES as u64 + 1;
     lines.take(most).read_until(b'\n', &mut bytes).await.ok()?;
     if bytes.pop() != Some(b'\n') {
         return None;

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use folkmoot_peers::llm::{Content, ImageUrl, Part};
+use folkmoot_clients::llm::{Content, ImageUrl, Part};
 
 use super::seen::Image;
 use crate::settings::ImageFormat;

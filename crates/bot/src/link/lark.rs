@@ -1,39 +1,43 @@
 //! A connection through the Lark door of a hub: the same bot as an agent with an API key.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use folkmoot_peers::line::Line;
-use serde_json::{Value, json};
+use folkmoot_clients::lark::{Connection, LoginError, Outside, Timing, login};
+use folkmoot_clients::line::Line;
+use folkmoot_wire::lark::{
+    AgentHello, AgentThinking, ContentType, Frame, MemberKind, Message as Told, MessageSend, Request, RoleCard, Runtime,
+};
+use serde_json::Value;
 use tokio::time::timeout;
 
-use super::caller::Caller;
-use super::calls::{Calls, Outcome};
-use super::{Channel, Incoming, Means, Saying, wire};
+use super::{Channel, Dependencies, Incoming, Saying};
 use crate::drive;
 use crate::error::{BotError, RpcFailure};
 use crate::route::{Me, Message};
 use crate::settings::seconds;
 
-/// The login is answered by a frame of its own kind, so it waits under a name of its own.
-const LOGIN: &str = "login";
-
 pub struct Lark {
-    caller: Caller,
-    means: Means,
-    workspace_id: String,
+    connection: Connection,
+    dependencies: Dependencies,
     me: Me,
 }
 
 impl Lark {
-    pub async fn connect(means: &Means) -> Result<Self, BotError> {
-        let nobody = Me { username: String::new(), nick: String::new() };
-        let caller = Caller::open(means, read).await?;
-        let mut lark = Self { caller, means: means.clone(), workspace_id: String::new(), me: nobody };
-        let welcome = lark.login().await?;
-        let field = |name: &str| welcome[name].as_str().unwrap_or_default().to_owned();
-        lark.workspace_id = field("workspace_id");
-        lark.me = Me { username: field("name"), nick: field("name") };
-        if welcome["type"] == "agent" {
+    pub async fn connect(dependencies: &Dependencies) -> Result<Self, BotError> {
+        let settings = &dependencies.settings;
+        let bounds = dependencies.bounds();
+        let timing = Timing { heartbeat: seconds(settings.limits.ws_heartbeat_s), timeout: bounds.timeout };
+        let login = login(settings.password.clone(), None);
+        let calm = (timing, bounds, Outside::REAL);
+        let opened =
+            Connection::open(&dependencies.client, &settings.url, &login, calm, dependencies.incoming.clone(), told)
+                .await;
+        let connection = opened.map_err(|error| match error {
+            LoginError::Refused(why) => BotError::Authentication(why),
+            other => BotError::Connection(other.to_string()),
+        })?;
+        let name = connection.identity.name.clone();
+        let lark =
+            Self { connection, dependencies: dependencies.clone(), me: Me { username: name.clone(), nick: name } };
+        if lark.connection.identity.kind == MemberKind::Agent {
             lark.hello().await?;
         }
         Ok(lark)
@@ -44,16 +48,16 @@ impl Lark {
     }
 
     pub fn line(&self) -> &Line {
-        &self.caller.line
+        self.connection.line()
     }
 
     pub async fn channels(&self) -> Result<Vec<Channel>, BotError> {
-        let origin = drive::origin(&self.means.settings.url);
-        let url = format!("{origin}/v1/workspaces/{}/channels", self.workspace_id);
-        let asked = self.means.client.get(url).bearer_auth(&self.means.settings.password).send();
+        let origin = drive::origin(&self.dependencies.settings.url);
+        let url = format!("{origin}/v1/workspaces/{}/channels", self.connection.identity.workspace_id);
+        let asked = self.dependencies.client.get(url).bearer_auth(&self.dependencies.settings.password).send();
         let listed = async { asked.await?.error_for_status()?.json::<Value>().await };
-        let patience = seconds(self.means.settings.limits.request_timeout_s);
-        let listed = timeout(patience, listed).await.map_err(|_| RpcFailure::Timeout(patience));
+        let most = seconds(self.dependencies.settings.limits.request_timeout_s);
+        let listed = timeout(most, listed).await.map_err(|_| RpcFailure::Timeout(most));
         let listed =
             listed.and_then(|listed| listed.map_err(|error| RpcFailure::Broken(error.without_url().to_string())));
         listed.map(|list| channels(&list)).map_err(|why| BotError::rpc("channels", why))
@@ -64,85 +68,57 @@ impl Lark {
         if !saying.is_final {
             return Ok(());
         }
-        let data = json!({
-            "channel_id": saying.channel_uid,
-            "content": saying.text,
-            "content_type": "markdown",
-            "thread_id": saying.thread_id.unwrap_or_default(),
-        });
-        self.call(saying.key, "message.send", &data).await.map(drop)
+        let message = MessageSend {
+            channel_id: saying.channel_uid.into(),
+            content: saying.text.to_owned(),
+            content_type: Some(ContentType::Markdown),
+            thread_id: saying.thread_id.map(Into::into),
+            ..MessageSend::default()
+        };
+        self.call(saying.key, &message).await.map(drop)
     }
 
     pub async fn thinking(&self, channel_uid: &str) {
-        let data = json!({"channel_id": channel_uid});
         // Only a sign: the next one comes in a second.
-        let _ = self.caller.line.write(envelope(&uuid(), "agent.thinking", &data)).await;
-    }
-
-    async fn login(&self) -> Result<Value, BotError> {
-        let data = json!({"token": self.means.settings.password});
-        match self.call(LOGIN, "auth.login", &data).await {
-            Err(BotError::Rpc { why: RpcFailure::Refused(why), .. }) => Err(BotError::Authentication(why)),
-            other => other,
-        }
+        let _ = self.connection.tell(&AgentThinking { channel_id: channel_uid.into() }).await;
     }
 
     async fn hello(&self) -> Result<(), BotError> {
-        let data = json!({
-            "name": self.me.username,
-            "role_card": {"system_prompt": self.means.settings.system_prompt, "capabilities": ["chat", "tools"]},
-            "runtime": {"type": "llm"},
-        });
-        self.call(&uuid(), "agent.hello", &data).await.map(drop)
+        let capabilities = ["chat", "tools"].map(str::to_owned).to_vec();
+        let system_prompt = self.dependencies.settings.system_prompt.clone();
+        let hello = AgentHello {
+            name: Some(self.me.username.clone()),
+            role_card: RoleCard { system_prompt, capabilities: Some(capabilities) },
+            runtime: Some(Runtime { kind: Some("llm".to_owned()), provider: None, model: None }),
+        };
+        self.call(&(Outside::REAL.id)(), &hello).await.map(drop)
     }
 
-    async fn call(&self, id: &str, kind: &str, data: &Value) -> Result<Value, BotError> {
-        self.caller.call(kind, id, envelope(id, kind, data)).await
+    async fn call<R: Request>(&self, id: &str, asked: &R) -> Result<R::Answer, BotError> {
+        self.connection.call(id, asked).await.map_err(|why| BotError::rpc(R::TYPE, why))
     }
 }
 
-/// A fresh id for an envelope; a message keeps its id over all attempts and is stored once.
-pub fn uuid() -> String {
-    uuid::Uuid::new_v4().to_string()
-}
-
-fn envelope(id: &str, kind: &str, data: &Value) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-    json!({"v": 1, "id": id, "type": kind, "ts": now as u64, "data": data}).to_string()
-}
-
-/// Hands answers to their calls, and returns what the bot should hear of.
-fn read(text: &str, calls: &Calls) -> Option<Incoming> {
-    let Ok(frame) = serde_json::from_str::<Value>(text) else {
-        tracing::warn!("the hub sent a frame that is no JSON; it is skipped");
-        return None;
-    };
-    let data = &frame["data"];
-    let outcome = |good: bool| -> Outcome { if good { Ok(data.clone()) } else { Err(wire::reason(data)) } };
-    match frame["type"].as_str()? {
-        kind @ ("auth.success" | "auth.fail") => calls.answer(LOGIN, outcome(kind == "auth.success")),
-        "message.new" => return message(data).map(Incoming::Message),
-        kind => {
-            if let Some(id) = frame["reply_to"].as_str() {
-                calls.answer(id, outcome(kind != "error"));
-            }
-        }
+/// What the bot should hear of.
+fn told(frame: Frame) -> Option<Incoming> {
+    match frame.kind.as_str() {
+        "message.new" => message(frame.read()?).map(Incoming::Message),
+        _ => None,
     }
-    None
 }
 
-fn message(data: &Value) -> Option<Message> {
-    let field = |name: &str| data[name].as_str().map(str::to_owned);
-    if data["type"] == "system" {
+/// What the hub itself says is nobody's message.
+fn message(told: Told) -> Option<Message> {
+    if told.kind == "system" {
         return None;
     }
-    let name = field("sender_name").or_else(|| field("sender_id"))?;
+    let name = if told.sender_name.is_empty() { told.sender_id.to_string() } else { told.sender_name };
     Some(Message {
-        channel_uid: field("channel_id")?,
+        channel_uid: told.channel_id.into(),
         username: name.clone(),
         user_nick: name,
-        text: field("content")?,
-        thread_id: field("thread_id").filter(|thread| !thread.is_empty()),
+        text: told.content,
+        thread_id: told.thread_id.map(String::from).filter(|thread| !thread.is_empty()),
     })
 }
 
@@ -159,28 +135,25 @@ fn channels(list: &Value) -> Vec<Channel> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn a_message_of_a_hub_is_a_message() {
-        let frame = json!({"type": "message.new", "data": {"channel_id": "ch_1", "sender_id": "mem_1",
+        let frame = json!({"type": "message.new", "data": {"id": "msg_2", "channel_id": "ch_1", "sender_id": "mem_1",
             "sender_name": "ann", "content": "hi", "type": "user", "thread_id": "msg_1"}});
-        let told = read(&frame.to_string(), &Calls::default());
+        let told = told(Frame::parse(&frame.to_string()).unwrap());
         let Some(Incoming::Message(message)) = told else { panic!("{told:?}") };
         assert_eq!((message.username.as_str(), message.text.as_str()), ("ann", "hi"));
         assert_eq!(message.thread_id.as_deref(), Some("msg_1"));
     }
 
-    #[tokio::test]
-    async fn answers_are_matched_by_reply_to_and_errors_say_why() {
-        let calls = Calls::default();
-        let (mut good, mut bad, mut login) = (calls.begin("1"), calls.begin("2"), calls.begin(LOGIN));
-        read(r#"{"type":"message.ack","reply_to":"1","data":{"message_id":"m"}}"#, &calls);
-        read(r#"{"type":"error","reply_to":"2","data":{"error":"not a channel member"}}"#, &calls);
-        read(r#"{"type":"auth.fail","data":{"error":"invalid credentials"}}"#, &calls);
-        assert_eq!(good.answer().await, Some(Ok(json!({"message_id": "m"}))));
-        assert_eq!(bad.answer().await, Some(Err("not a channel member".into())));
-        assert_eq!(login.answer().await, Some(Err("invalid credentials".into())));
+    #[test]
+    fn what_the_hub_itself_says_is_nobodys_message() {
+        let frame = json!({"type": "message.new", "data": {"id": "msg_2", "channel_id": "ch_1", "sender_id": "mem_1",
+            "content": "ann joined", "type": "system"}});
+        assert_eq!(told(Frame::parse(&frame.to_string()).unwrap()), None);
     }
 
     #[test]

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use folkmoot_peers::line::Line;
+use folkmoot_clients::calls::Bounds;
+use folkmoot_clients::line::Line;
 use reqwest::Client;
 use tokio::sync::{Semaphore, mpsc};
 
-mod caller;
-pub mod calls;
 mod lark;
 mod snek;
-pub mod wire;
 
 use crate::error::{BotError, RpcFailure};
 use crate::route::{Me, Message};
-use crate::settings::{Protocol, Settings};
+use crate::settings::{Protocol, Settings, seconds};
 use lark::Lark;
 use snek::Snek;
 
@@ -50,13 +48,20 @@ pub struct Saying<'a> {
 
 /// What every connection is made from.
 #[derive(Clone)]
-pub struct Means {
+pub struct Dependencies {
     pub settings: Arc<Settings>,
     pub client: Client,
     /// Where to put what the server tells.
     pub incoming: mpsc::Sender<Incoming>,
     /// Calls under way at once, over all connections.
     pub operations: Arc<Semaphore>,
+}
+
+impl Dependencies {
+    fn bounds(&self) -> Bounds {
+        let timeout = seconds(self.settings.limits.request_timeout_s);
+        Bounds { places: Arc::clone(&self.operations), timeout }
+    }
 }
 
 /// A connection: logged in, the own user known, the channels listed.
@@ -67,10 +72,10 @@ pub enum Link {
 
 impl Link {
     /// Steps 1 to 4 of the document's life cycle.
-    pub async fn connect(means: &Means) -> Result<Self, BotError> {
-        Ok(match means.settings.protocol {
-            Protocol::Snek => Self::Snek(Snek::connect(means).await?),
-            Protocol::Lark => Self::Lark(Lark::connect(means).await?),
+    pub async fn connect(dependencies: &Dependencies) -> Result<Self, BotError> {
+        Ok(match dependencies.settings.protocol {
+            Protocol::Snek => Self::Snek(Snek::connect(dependencies).await?),
+            Protocol::Lark => Self::Lark(Lark::connect(dependencies).await?),
         })
     }
 

@@ -1,33 +1,34 @@
 //! A connection to a Snek server.
 
-use std::sync::Arc;
+use folkmoot_clients::line::Line;
+use folkmoot_clients::snek::{self, Connection, Login, LoginError};
+use folkmoot_wire::snek::{MessageFields, Received};
 
-use folkmoot_peers::line::Line;
-use serde_json::{Map, Value, json};
-
-use super::caller::Caller;
-use super::calls::Calls;
-use super::wire::{self, Frame, Request};
-use super::{Channel, Incoming, Means, Saying};
-use crate::error::{BotError, RpcFailure};
-use crate::route::Me;
-use crate::settings::Settings;
+use super::{Channel, Dependencies, Incoming, Saying};
+use crate::error::BotError;
+use crate::route::{Me, Message};
+use crate::settings::seconds;
 
 pub struct Snek {
-    caller: Caller,
-    settings: Arc<Settings>,
+    connection: Connection,
     me: Me,
 }
 
 impl Snek {
-    pub async fn connect(means: &Means) -> Result<Self, BotError> {
-        let settings = means.settings.clone();
-        let known = Me { username: settings.username.clone(), nick: settings.username.clone() };
-        let mut snek = Self { caller: Caller::open(means, read).await?, settings, me: known };
-        snek.login().await?;
-        let user = snek.call("get_user", &[Value::Null]).await?;
-        snek.me = wire::me(&user, &snek.settings.username);
-        Ok(snek)
+    pub async fn connect(dependencies: &Dependencies) -> Result<Self, BotError> {
+        let settings = &dependencies.settings;
+        let login = Login { username: &settings.username, password: &settings.password };
+        let calm = (seconds(settings.limits.ws_heartbeat_s), dependencies.bounds(), snek::call_id as fn() -> String);
+        let opened =
+            Connection::open((&dependencies.client, &settings.url), login, calm, dependencies.incoming.clone(), told)
+                .await;
+        let connection = opened.map_err(|error| match error {
+            LoginError::Unreachable(why) => BotError::Connection(why),
+            LoginError::Refused(why) => BotError::Authentication(why),
+            LoginError::Failed { method, why } => BotError::rpc(method, why),
+        })?;
+        let me = Me { username: connection.user.username.to_string(), nick: connection.user.nick.to_string() };
+        Ok(Self { connection, me })
     }
 
     pub fn me(&self) -> &Me {
@@ -35,60 +36,100 @@ impl Snek {
     }
 
     pub fn line(&self) -> &Line {
-        &self.caller.line
+        self.connection.line()
     }
 
     pub async fn channels(&self) -> Result<Vec<Channel>, BotError> {
-        Ok(wire::channels(&self.call("get_channels", &[]).await?))
+        let listed = self.connection.channels().await.map_err(|why| BotError::rpc("get_channels", why))?;
+        Ok(listed.into_iter().map(channel).collect())
     }
 
     pub async fn say(&self, saying: Saying<'_>) -> Result<(), BotError> {
-        let args = [json!(saying.channel_uid), json!(saying.text), json!(saying.is_final)];
-        self.call("send_message", &args).await.map(drop)
+        let said = self.connection.send_message(saying.channel_uid, saying.text, saying.is_final).await;
+        said.map_err(|why| BotError::rpc("send_message", why))
     }
 
     pub async fn set_typing(&self, channel_uid: &str, colour: &str) {
-        let args = [json!(channel_uid), json!(colour)];
-        let frame = request("set_typing", &args, &call_id());
-        // Only a colour: the next one comes in a second.
-        let _ = self.caller.line.write(frame).await;
+        self.connection.set_typing(channel_uid, colour).await;
+    }
+}
+
+/// A channel without a name is called by its id.
+fn channel(listed: folkmoot_wire::snek::Channel<'_>) -> Channel {
+    let name = if listed.name.is_empty() { listed.uid.to_string() } else { listed.name.into_owned() };
+    Channel { uid: listed.uid.into(), name, is_direct: listed.tag == "dm" }
+}
+
+/// What the bot should hear of.
+fn told(received: Received) -> Option<Incoming> {
+    match received {
+        Received::Message(fields) => message(*fields).map(Incoming::Message),
+        Received::Join(channel) => Some(Incoming::Join(channel.into())),
+        Received::Leave(channel) => Some(Incoming::Leave(channel.into())),
+        Received::Answer { .. } | Received::Nothing | Received::Invalid => None,
+    }
+}
+
+/// A complete message; one that still grows is skipped.
+fn message(fields: MessageFields<'_>) -> Option<Message> {
+    if !fields.is_final {
+        return None;
+    }
+    let username = fields.username.into_owned();
+    Some(Message {
+        channel_uid: fields.channel_uid.into(),
+        user_nick: if fields.user_nick.is_empty() { username.clone() } else { fields.user_nick.into_owned() },
+        username,
+        text: fields.message.into_owned(),
+        thread_id: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn heard(frame: &Value) -> Option<Incoming> {
+        told(Received::read(&frame.to_string(), |_| false))
     }
 
-    async fn login(&self) -> Result<(), BotError> {
-        let credentials = [json!(self.settings.username), json!(self.settings.password)];
-        let refused = match self.call("login", &credentials).await {
-            Ok(Value::Null | Value::Bool(false)) => "no such user, or the wrong password".to_owned(),
-            Ok(data) if data.get("error").is_some() || data.get("exception").is_some() => wire::reason(&data),
-            Ok(_) => return Ok(()),
-            Err(BotError::Rpc { why: RpcFailure::Refused(why), .. }) => why,
-            Err(error) => return Err(error),
+    fn hello(is_final: &Value) -> Value {
+        json!({"event": "message", "message": "Hello world", "username": "sender_username",
+               "user_nick": "SenderNick", "channel_uid": "target_channel_uid", "is_final": is_final})
+    }
+
+    #[test]
+    fn a_message_event_has_its_fields_at_the_top() {
+        let expected = Message {
+            channel_uid: "target_channel_uid".into(),
+            username: "sender_username".into(),
+            user_nick: "SenderNick".into(),
+            text: "Hello world".into(),
+            thread_id: None,
         };
-        Err(BotError::Authentication(refused))
+        assert_eq!(heard(&hello(&json!(true))), Some(Incoming::Message(expected)));
     }
 
-    async fn call(&self, method: &str, args: &[Value]) -> Result<Value, BotError> {
-        let id = call_id();
-        self.caller.call(method, &id, request(method, args, &id)).await
+    #[test]
+    fn a_message_that_is_not_final_is_skipped() {
+        assert_eq!(heard(&hello(&json!(false))), None);
     }
-}
 
-/// Hands answers to their calls, and returns what the bot should hear of.
-fn read(text: &str, calls: &Calls) -> Option<Incoming> {
-    match wire::read(text, |id| calls.is_waiting(id)) {
-        Frame::Answer { call_id, outcome } => calls.answer(&call_id, outcome),
-        Frame::Told(incoming) => return Some(incoming),
-        Frame::Nothing => {}
-        Frame::Invalid => tracing::warn!("the server sent a frame that is no JSON object; it is skipped"),
+    #[test]
+    fn join_and_leave_name_their_channel() {
+        let told = |event: &str| heard(&json!({"event": event, "data": {"channel_uid": "abc123"}}));
+        assert_eq!(told("join"), Some(Incoming::Join("abc123".into())));
+        assert_eq!(told("leave"), Some(Incoming::Leave("abc123".into())));
     }
-    None
-}
 
-/// Sixteen random hexadecimal digits, as the document recommends.
-fn call_id() -> String {
-    format!("{:016x}", rand::random::<u64>())
-}
-
-fn request(method: &str, args: &[Value], call_id: &str) -> String {
-    let request = Request { method, args, kwargs: Map::new(), call_id };
-    serde_json::to_string(&request).expect("text and JSON values can be written")
+    #[test]
+    fn a_channel_without_a_name_is_called_by_its_id_and_only_a_dm_is_direct() {
+        let listed = |value: Value| channel(serde_json::from_value(value).unwrap());
+        let expected = |name: &str, is_direct| Channel { uid: "ch1".into(), name: name.into(), is_direct };
+        assert_eq!(listed(json!({"uid": "ch1", "name": "general", "tag": "public"})), expected("general", false));
+        assert_eq!(listed(json!({"uid": "ch1", "name": "DM", "tag": "dm"})), expected("DM", true));
+        assert_eq!(listed(json!({"uid": "ch1", "tag": null})), expected("ch1", false));
+    }
 }

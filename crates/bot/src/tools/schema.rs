@@ -1,6 +1,6 @@
 //! From a typed Rust function to the definition of a tool (section 12).
 
-use folkmoot_peers::llm;
+use folkmoot_clients::llm;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};

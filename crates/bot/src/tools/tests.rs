@@ -24,7 +24,7 @@ fn desk(folder: &tempfile::TempDir) -> Desk {
     let limits = Limits::default();
     let workers = Workers::new(&limits);
     let web = Web::new(&limits, "http://127.0.0.1:1", "").unwrap();
-    let endpoint = folkmoot_peers::Endpoint::new("http://127.0.0.1:1", "", "none", Duration::from_secs(1)).unwrap();
+    let endpoint = folkmoot_clients::Endpoint::new("http://127.0.0.1:1", "", "none", Duration::from_secs(1)).unwrap();
     let means = Means {
         store: Store::open(&folder.path().join("bot.db"), workers.clone()).unwrap(),
         model: Model::new(endpoint, web.clone(), &limits),

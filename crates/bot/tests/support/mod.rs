@@ -3,7 +3,7 @@
 pub mod snek;
 
 #[expect(dead_code, reason = "the tests of the client use the rest of it")]
-#[path = "../../../peers/tests/support/mod.rs"]
+#[path = "../../../clients/tests/support/mod.rs"]
 pub mod openai;
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use folkmoot_bot::life::State;
 use folkmoot_bot::settings::{ImageFormat, Limits, Protocol};
 use folkmoot_bot::status::Snapshot;
 use folkmoot_bot::{Bot, BotError, Settings};
-use folkmoot_peers::Endpoint;
+use folkmoot_clients::Endpoint;
 use openai::{End, FakeOpenAi, Reply, piece};
 use serde_json::{Value, json};
 use snek::{DEADLINE, FakeSnek};

@@ -1,6 +1,7 @@
 //! From frames of agents to what they say, and from requests to frames.
 
 use folkmoot_core::pools::{Place, SessionKind};
+use folkmoot_wire::Id;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -108,49 +109,39 @@ fn words(error: &RawValue) -> Option<String> {
 fn offer(hello: &wire::Hello) -> Understood {
     let versions = [&hello.protocol_version, &hello.snake_version, &hello.flat_version, &hello.version];
     Understood::Hello(Box::new(Offer {
-        version: versions.into_iter().find_map(written),
-        secret: hello.runner_secret.as_str().map(str::to_owned),
-        agent: id(&hello.agent_id),
-        tag: id(&hello.tag),
-        ready: hello.ready.as_bool().unwrap_or(false),
-        guilds: ids(&hello.guild_ids).unwrap_or_default(),
-        pool: id(&hello.pool_id).unwrap_or_else(|| "default".to_owned()),
+        version: versions.into_iter().flatten().next().cloned(),
+        secret: hello.runner_secret.clone(),
+        agent: id(hello.agent_id.as_deref()),
+        tag: id(hello.tag.as_deref()),
+        ready: hello.ready,
+        guilds: ids(hello.guild_ids.as_deref()).unwrap_or_default(),
+        pool: id(hello.pool_id.as_deref()).unwrap_or_else(|| "default".to_owned()),
     }))
 }
 
-/// Text or number, as it was written; nothing when there is nothing.
-fn written(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) if text.trim().is_empty() => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
-}
-
 fn guilds(text: &str) -> Option<Vec<String>> {
-    ids(&serde_json::from_str::<wire::Guilds>(text).ok()?.guild_ids)
+    ids(serde_json::from_str::<wire::Guilds>(text).ok()?.guild_ids.as_deref())
 }
 
-fn ids(value: &Value) -> Option<Vec<String>> {
-    Some(value.as_array()?.iter().filter_map(id).take(MAX_GUILDS).collect())
+fn ids(given: Option<&[String]>) -> Option<Vec<String>> {
+    Some(given?.iter().filter_map(|text| id(Some(text))).take(MAX_GUILDS).collect())
 }
 
-fn id(value: &Value) -> Option<String> {
-    let text = value.as_str()?.trim();
+fn id(given: Option<&str>) -> Option<String> {
+    let text = given?.trim();
     let fits = !text.is_empty() && text.chars().count() <= MAX_ID_CHARS && !text.chars().any(char::is_control);
     fits.then(|| text.to_owned())
 }
 
-fn occurrence(event: &wire::Event) -> Option<Said> {
-    let kind = match &event.kind {
-        Value::Null => SessionKind::Music,
-        kind => serde_json::from_value(kind.clone()).ok()?,
+fn occurrence(event: &wire::SessionEvent) -> Option<Said> {
+    let kind = match event.kind? {
+        wire::SessionKind::Music => SessionKind::Music,
+        wire::SessionKind::Assistant => SessionKind::Assistant,
     };
-    let voice_channel = id(&event.voice_channel_id).or_else(|| id(&event.channel_id))?;
-    let place = Place { guild: id(&event.guild_id)?, voice_channel, kind };
-    let said_why = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    match (event.event.as_str()?, event.ok.as_bool()) {
+    let voice_channel = id(event.voice_channel_id.as_deref()).or_else(|| id(event.channel_id.as_deref()))?;
+    let place = Place { guild: id(event.guild_id.as_deref())?, voice_channel, kind };
+    let said_why = |why: &Option<String>| why.clone().unwrap_or_default();
+    match (event.event.as_deref()?, event.ok) {
         ("released", _) => Some(Said::Released { place, reason: said_why(&event.reason) }),
         ("add", Some(true)) => Some(Said::Added { place }),
         ("add", Some(false)) => Some(Said::NotAdded { place, error: said_why(&event.error) }),
@@ -160,11 +151,11 @@ fn occurrence(event: &wire::Event) -> Option<Said> {
 
 /// The frame that asks an agent to do something.
 pub fn request(id: Uuid, op: &str, data: &RawValue, agent: &str) -> String {
-    to_json(&wire::Req { kind: "req", id, op, data, agent_id: agent })
+    to_json(&wire::Req { kind: "req".into(), id: Id::of(id), op: op.into(), data: Some(data), agent_id: agent.into() })
 }
 
 pub fn error(text: &str) -> String {
-    to_json(&wire::Error { kind: "error", error: text })
+    to_json(&wire::Error { kind: "error".into(), error: text.into() })
 }
 
 fn to_json(frame: &impl serde::Serialize) -> String {

@@ -8,14 +8,17 @@ pub mod mapping;
 pub mod session;
 #[cfg(test)]
 mod tests;
-pub mod wire;
 
 use std::sync::Arc;
 
 use folkmoot_core::Millis;
 use folkmoot_core::model::Door;
+pub use folkmoot_wire::chopsticks as wire;
 
 use crate::door::{Events, Limits, Protocol, Session};
+
+pub const LIMITS: Limits =
+    Limits { frame_bytes: wire::MAX_READ_BYTES, queued_frames: wire::MAX_QUEUED_FRAMES, subscriptions: 0 };
 
 pub struct Chopsticks;
 
@@ -29,7 +32,7 @@ impl Protocol for Chopsticks {
     }
 
     fn limits(&self) -> Limits {
-        wire::LIMITS
+        LIMITS
     }
 
     fn open(&self, now: Millis) -> Box<dyn Session> {

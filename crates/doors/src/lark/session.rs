@@ -39,9 +39,9 @@ impl LarkSession {
 
     fn on_request(&mut self, request: Request, ticket: Ticket, now: Millis) -> Vec<Step> {
         match (&mut self.phase, request) {
-            (Phase::Waiting { ticket: pending, .. }, Request::LogIn { token, agent }) => {
+            (Phase::Waiting { ticket: pending, .. }, Request::LogIn { token, agent, dialect }) => {
                 *pending = Some(Box::new(ticket.clone()));
-                vec![Step::Ask(Ask::LogIn { token, agent }, ticket)]
+                vec![Step::Ask(Ask::LogIn { token, agent, dialect }, ticket)]
             }
             (Phase::Waiting { .. }, Request::Ask(_)) if ticket.request == "agent.hello" => {
                 refuse(&ticket, &refusal::MUST_AUTHENTICATE_BEFORE_HELLO, now)

@@ -4,6 +4,7 @@ use folkmoot_core::event::Event;
 use folkmoot_core::ids::{MemberId, RouteId};
 use folkmoot_core::route::{InputMethod, Route, Said, Urgency};
 use folkmoot_core::{Code, Refusal, Reply, moment};
+use folkmoot_wire::Id;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -114,13 +115,6 @@ fn response(payload: &RawValue) -> Option<Request> {
     Some(Request::Answer { route: RouteId::parse(&message_id), said })
 }
 
-#[derive(Serialize)]
-struct Outgoing<'a, T> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    payload: T,
-}
-
 fn frame(kind: &str, payload: impl Serialize) -> String {
     // Our own types have string keys and no failing serializers, so this cannot fail.
     serde_json::to_string(&Outgoing { kind, payload }).unwrap_or_default()
@@ -129,12 +123,13 @@ fn frame(kind: &str, payload: impl Serialize) -> String {
 fn registered(name: &str, view: View<'_>) -> String {
     let client_id = uuid::Builder::from_random_bytes(view.nonce.to_be_bytes()).into_uuid();
     let message = format!("Client '{name}' registered successfully");
-    let payload = RegistrationResponse { success: true, client_id: Some(client_id), code: None, message: &message };
+    let payload =
+        RegistrationResponse { success: true, client_id: Some(Id::of(client_id)), code: None, message: message.into() };
     frame("registration_response", payload)
 }
 
 pub fn not_registered(code: ErrorCode, message: &str) -> String {
-    let payload = RegistrationResponse { success: false, client_id: None, code: Some(code), message };
+    let payload = RegistrationResponse { success: false, client_id: None, code: Some(code), message: message.into() };
     frame("registration_response", payload)
 }
 
@@ -192,17 +187,17 @@ pub fn message(to: MemberId, route: &Route) -> Option<String> {
     let attempt = route.attempt_of(to)?;
     let metadata = Metadata {
         input_method: match route.input {
-            InputMethod::Text => "text",
-            InputMethod::Voice => "voice",
+            InputMethod::Text => "text".into(),
+            InputMethod::Voice => "voice".into(),
         },
         direct_routed: route.direct,
         confidence: route.confidence,
-        routing_reason: attempt.reason.as_deref(),
+        routing_reason: attempt.reason.as_deref().map(Into::into),
     };
     let payload = RoutedMessage {
-        id: route.id.to_string(),
-        text: &route.text,
-        timestamp: moment::iso(route.created_at),
+        id: Id::of(route.id),
+        text: (&route.text).into(),
+        timestamp: moment::iso(route.created_at).into(),
         metadata,
     };
     Some(frame("message", payload))

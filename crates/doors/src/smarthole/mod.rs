@@ -5,14 +5,17 @@ pub mod objects;
 pub mod session;
 #[cfg(test)]
 mod tests;
-pub mod wire;
 
 use folkmoot_core::ids::RouteId;
 use folkmoot_core::model::Door;
 use folkmoot_core::route::Said;
 use folkmoot_core::{Event, Millis, Refusal, Reply};
+pub use folkmoot_wire::smarthole as wire;
 
 use crate::door::{Events, Limits, Protocol, Session, Ticket, View};
+
+pub const LIMITS: Limits =
+    Limits { frame_bytes: wire::MAX_FRAME_BYTES, queued_frames: wire::MAX_QUEUED_FRAMES, subscriptions: 0 };
 
 pub struct SmartHole;
 
@@ -44,7 +47,7 @@ impl Protocol for SmartHole {
     }
 
     fn limits(&self) -> Limits {
-        wire::LIMITS
+        LIMITS
     }
 
     fn open(&self, now: Millis) -> Box<dyn Session> {

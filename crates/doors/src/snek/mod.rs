@@ -5,15 +5,21 @@ pub mod objects;
 pub mod session;
 #[cfg(test)]
 mod tests;
-pub mod wire;
 
 use folkmoot_core::event::Audience;
 use folkmoot_core::ids::ChannelId;
 use folkmoot_core::model::Door;
 use folkmoot_core::{Actor, Event, Millis, Refusal, Reply};
+pub use folkmoot_wire::snek as wire;
 
 use crate::door::{Events, Limits, Protocol, Session, Ticket, View};
 use crate::query::QueryResult;
+
+pub const LIMITS: Limits = Limits {
+    frame_bytes: wire::MAX_FRAME_BYTES,
+    queued_frames: wire::MAX_QUEUED_FRAMES,
+    subscriptions: wire::MAX_SUBSCRIPTIONS,
+};
 
 pub struct Snek {
     dialect: Dialect,
@@ -50,7 +56,7 @@ impl Protocol for Snek {
     }
 
     fn limits(&self) -> Limits {
-        wire::LIMITS
+        LIMITS
     }
 
     fn open(&self, now: Millis) -> Box<dyn Session> {

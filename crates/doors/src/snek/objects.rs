@@ -5,29 +5,28 @@ use folkmoot_core::ids::MemberId;
 use folkmoot_core::model::*;
 use folkmoot_core::state::Room;
 use folkmoot_core::{Actor, State, access, moment};
+use folkmoot_wire::Id;
 
 use super::wire;
 
-impl<'a> wire::User<'a> {
-    /// As others see it.
-    pub fn new(member: &'a Member, state: &State) -> Self {
-        Self {
-            uid: member.id.to_string(),
-            username: &member.name,
-            nick: nick(member),
-            color: color(member.id.0),
-            email: None,
-            is_bot: member.is_agent(),
-            is_online: state.presence_of(member.id) != Presence::Offline,
-            created_at: moment::iso(member.created_at),
-        }
+/// A member as others see it.
+pub fn user<'a>(member: &'a Member, state: &State) -> wire::User<'a> {
+    wire::User {
+        uid: Id::of(member.id),
+        username: (&member.name).into(),
+        nick: nick(member).into(),
+        color: color(member.id.0).into(),
+        email: None,
+        is_bot: member.is_agent(),
+        is_online: state.presence_of(member.id) != Presence::Offline,
+        created_at: moment::iso(member.created_at).into(),
     }
+}
 
-    /// As this reader sees it.
-    pub fn seen_by(member: &'a Member, reader: MemberId, state: &State) -> Self {
-        let email = if member.id == reader { member.email.as_deref() } else { None };
-        Self { email, ..Self::new(member, state) }
-    }
+/// A member as this reader sees it.
+pub fn user_seen_by<'a>(member: &'a Member, reader: MemberId, state: &State) -> wire::User<'a> {
+    let email = if member.id == reader { member.email.as_deref() } else { None };
+    wire::User { email: email.map(Into::into), ..user(member, state) }
 }
 
 /// What people call somebody; the name when there is no nick.
@@ -41,19 +40,17 @@ pub fn names(member: MemberId, state: &State) -> (&str, &str) {
     (name, state.member(member).map_or(name, |member| nick(member)))
 }
 
-impl<'a> wire::Channel<'a> {
-    pub fn new(room: &'a Room, reader: Actor, state: &State) -> Self {
-        let channel = &room.channel;
-        Self {
-            uid: channel.id.to_string(),
-            name: channel_name(room, reader.member, state),
-            tag: tag(channel.kind),
-            description: &channel.topic,
-            new_count: state.unread(channel.id, reader.member),
-            is_moderator: access::room_to_manage(state, reader, channel.id).is_ok(),
-            is_read_only: channel.archived,
-            color: color(channel.id.0),
-        }
+pub fn channel<'a>(room: &'a Room, reader: Actor, state: &State) -> wire::Channel<'a> {
+    let channel = &room.channel;
+    wire::Channel {
+        uid: Id::of(channel.id),
+        name: channel_name(room, reader.member, state).into(),
+        tag: tag(channel.kind).into(),
+        description: (&channel.topic).into(),
+        new_count: state.unread(channel.id, reader.member),
+        is_moderator: access::room_to_manage(state, reader, channel.id).is_ok(),
+        is_read_only: channel.archived,
+        color: color(channel.id.0).into(),
     }
 }
 
@@ -77,38 +74,37 @@ fn channel_name(room: &Room, reader: MemberId, state: &State) -> String {
     if names.is_empty() { room.channel.name.clone() } else { names.join(", ") }
 }
 
-impl<'a> wire::MessageFields<'a> {
-    /// `text` is what the message says, see [`text`].
-    pub fn new(message: &Message, text: &'a str, state: &'a State) -> Self {
-        let (username, user_nick) = names(message.sender, state);
-        Self {
-            message: text,
-            username,
-            user_nick,
-            channel_uid: message.channel.to_string(),
-            is_final: true,
-            uid: message.id.to_string(),
-            user_uid: message.sender.to_string(),
-            color: color(message.sender.0),
-            created_at: moment::iso(message.created_at),
-            updated_at: moment::iso(message.updated_at),
-        }
+/// A message; `text` is what it says, see [`text`].
+pub fn message<'a>(message: &Message, text: &'a str, state: &'a State) -> wire::MessageFields<'a> {
+    let (username, user_nick) = names(message.sender, state);
+    wire::MessageFields {
+        message: text.into(),
+        username: username.into(),
+        user_nick: user_nick.into(),
+        channel_uid: Id::of(message.channel),
+        is_final: true,
+        uid: Id::of(message.id),
+        user_uid: Id::of(message.sender),
+        color: color(message.sender.0).into(),
+        created_at: moment::iso(message.created_at).into(),
+        updated_at: moment::iso(message.updated_at).into(),
     }
+}
 
-    pub fn partial(stream: &'a Stream, state: &'a State) -> Self {
-        let (username, user_nick) = names(stream.sender, state);
-        Self {
-            message: &stream.content,
-            username,
-            user_nick,
-            channel_uid: stream.channel.to_string(),
-            is_final: false,
-            uid: stream.message.to_string(),
-            user_uid: stream.sender.to_string(),
-            color: color(stream.sender.0),
-            created_at: moment::iso(stream.started_at),
-            updated_at: moment::iso(stream.updated_at),
-        }
+/// A message as far as it has grown.
+pub fn partial<'a>(stream: &'a Stream, state: &'a State) -> wire::MessageFields<'a> {
+    let (username, user_nick) = names(stream.sender, state);
+    wire::MessageFields {
+        message: (&stream.content).into(),
+        username: username.into(),
+        user_nick: user_nick.into(),
+        channel_uid: Id::of(stream.channel),
+        is_final: false,
+        uid: Id::of(stream.message),
+        user_uid: Id::of(stream.sender),
+        color: color(stream.sender.0).into(),
+        created_at: moment::iso(stream.started_at).into(),
+        updated_at: moment::iso(stream.updated_at).into(),
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::support::World;
 use super::support::ledger::Replay;
+use crate::DOORS;
 use crate::door::{Ask, Poll, Protocol, Replayed, Session, Step, Ticket, View};
 use crate::query::{Query, QueryOutcome, QueryResult};
 use folkmoot_core::command::{Command, Reply};
@@ -236,7 +237,13 @@ impl Hall {
     fn ask(&mut self, index: usize, ask: Ask, ticket: &Ticket) {
         match &ask {
             // `token-of-alice` is alice's, and `password-of-alice` as well.
-            Ask::LogIn { token, .. } => {
+            Ask::LogIn { token, dialect, .. } => {
+                let door = self.seats[index].protocol.door();
+                self.seats[index].protocol = DOORS
+                    .iter()
+                    .copied()
+                    .find(|protocol| (protocol.door(), protocol.dialect()) == (door, *dialect))
+                    .expect("a dialect of the door");
                 return self.log_in(index, token.strip_prefix("token-of-").unwrap_or_default(), ticket);
             }
             Ask::Prove { login, secret } => {

@@ -5,6 +5,7 @@ pub mod frame;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,8 @@ impl Chunk {
 pub struct Connection {
     pub id: ConnectionId,
     pub protocol: &'static dyn Protocol,
+    /// The dialect that the log-in asked for.
+    dialect: OnceLock<&'static dyn Protocol>,
     /// Where the peer is, for the limit of failed log-ins.
     pub address: IpAddr,
     socket: OwnedWriteHalf,
@@ -108,8 +111,27 @@ pub enum Queued {
 
 impl Connection {
     pub fn new(id: ConnectionId, protocol: &'static dyn Protocol, address: IpAddr, socket: OwnedWriteHalf) -> Self {
-        let attention = Notify::new();
-        Self { id, protocol, address, socket, outbox: Mutex::default(), in_flight: AtomicUsize::new(0), attention }
+        let (attention, dialect) = (Notify::new(), OnceLock::new());
+        Self {
+            id,
+            protocol,
+            dialect,
+            address,
+            socket,
+            outbox: Mutex::default(),
+            in_flight: AtomicUsize::new(0),
+            attention,
+        }
+    }
+
+    /// Whoever logs in may ask for a dialect; until then, and without asking, it is that of the address.
+    pub fn speak(&self, dialect: &'static dyn Protocol) {
+        let _ = self.dialect.set(dialect);
+    }
+
+    /// How events are written for it.
+    pub fn spoken(&self) -> &'static dyn Protocol {
+        self.dialect.get().copied().unwrap_or(self.protocol)
     }
 
     /// Waits until the socket takes more.

@@ -110,7 +110,7 @@ impl Fanout {
     /// `prover` logged in; as a rule that is the member.
     pub fn attach(&mut self, connection: Arc<Connection>, member: MemberId, prover: MemberId, state: &State) {
         let Ok(workspace) = access::carrier(state, member).map(|member| member.workspace) else { return };
-        let spoken = (connection.protocol.door(), connection.protocol.dialect());
+        let spoken = (connection.protocol.door(), connection.spoken().dialect());
         let door =
             self.registered.protocols().iter().position(|door| (door.door(), door.dialect()) == spoken).unwrap_or(0);
         let limit = connection.protocol.limits().subscriptions;

@@ -315,7 +315,7 @@ impl Driver {
     /// What waits for others is put aside while it does: a connection is as large as its largest part, also when it is quiet.
     async fn ask(&mut self, ask: Ask, ticket: Ticket) {
         match ask {
-            Ask::LogIn { token, agent } => {
+            Ask::LogIn { token, agent, dialect } => {
                 let now = self.hub.now();
                 let proven = self.hub.with_state(|state| {
                     let identity = self.hub.auth().identify(state, &token, now)?;
@@ -327,6 +327,10 @@ impl Driver {
                         None => Ok(identity),
                     }
                 });
+                let spoken = self.hub.doors().dialect(self.connection.protocol.door(), dialect);
+                if let Some(spoken) = spoken.filter(|_| proven.is_ok() && !dialect.is_empty()) {
+                    self.connection.speak(spoken);
+                }
                 Box::pin(self.log_in(proven, ticket)).await;
             }
             Ask::Prove { login, secret } => {

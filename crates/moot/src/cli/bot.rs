@@ -13,7 +13,7 @@ use folkmoot_bot::settings::{Protocol, seconds};
 use folkmoot_bot::status::Snapshot;
 use folkmoot_bot::{Bot, BotError};
 use folkmoot_hub::modes;
-use folkmoot_peers::Endpoint;
+use folkmoot_clients::Endpoint;
 use regex::Regex;
 use reqwest::Url;
 use tokio::net::TcpListener;
@@ -72,7 +72,7 @@ async fn follow(config: &Config, settings: folkmoot_bot::Settings) -> anyhow::Re
     let llm = &config.llm;
     let patience = seconds(config.bot.limits.request_timeout_s);
     let endpoint = Endpoint::new(&llm.base_url, llm.api_key.expose(), &llm.model, patience)?
-        .connect_patience(seconds(config.bot.limits.http_connect_timeout_s))?;
+        .connect_timeout(seconds(config.bot.limits.http_connect_timeout_s))?;
     let bot = Bot::new(settings, endpoint).map_err(explained)?;
     let stop = serve::asked_to_stop();
     serve_status(&config.bot.status_listen, bot.status()).await?;

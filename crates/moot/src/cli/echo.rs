@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::client::text;
 use super::{Fault, output};
-use folkmoot_peers::Backoff;
+use folkmoot_clients::Backoff;
 
 /// Clients of the router on this machine.
 #[derive(Debug, clap::Subcommand)]

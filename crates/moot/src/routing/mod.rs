@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use folkmoot_core::route::Chosen;
 use folkmoot_hub::doors::Boxed;
-use folkmoot_peers::Endpoint;
+use folkmoot_clients::Endpoint;
 use folkmoot_services::routing::choose::{Advisor, Candidate, Question};
 use folkmoot_services::routing::{Helpers, Recogniser, Spoken};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use folkmoot_clients::llm::{Completion, Message, Request, Tool};
+use folkmoot_clients::{Endpoint, PeerError};
 use folkmoot_core::route::Chosen;
-use folkmoot_peers::llm::{Completion, Message, Request, Tool};
-use folkmoot_peers::{Endpoint, PeerError};
 use folkmoot_services::routing::choose::{Candidate, Question};
 use serde::Deserialize;
 use serde_json::json;

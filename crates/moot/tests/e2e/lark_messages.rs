@@ -294,3 +294,31 @@ async fn a_message_of_a_foreign_channel_is_neither_edited_nor_shown() {
     assert!(!format!("{edit}{delete}").contains("swordfish"));
     assert_eq!(alice.texts(&secret).await, ["swordfish"]);
 }
+
+#[tokio::test]
+async fn whoever_logs_in_for_plain_frames_gets_each_message_once_and_others_as_before() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let general = alice.add_channel("general", &[&bob]).await;
+    let mut usual = bob.lark().await;
+    let mut plain = alice.dial().await;
+    let identity = plain.asks("auth.login", json!({ "token": alice.token, "frames": "plain" }), "auth.success").await;
+    assert_eq!(identity["member_id"], alice.id.as_str());
+    let id = usual.say(&general, "hello").await;
+    usual.send("message.edit", json!({ "message_id": id, "content": "hello again" })).await;
+    let sent = plain.expect("message.new").await;
+    assert_eq!((&sent["id"], &sent["seq"], &sent["content"]), (&json!(id), &json!(1), &json!("hello")));
+    let edited = plain.expect("message.edit").await;
+    assert_eq!(
+        (&edited["seq"], &edited["message_seq"], &edited["content"]),
+        (&json!(2), &json!(1), &json!("hello again"))
+    );
+    for frame in [&sent, &edited] {
+        assert!(frame.get("message").is_none() && frame.get("message_id").is_none(), "{frame}");
+    }
+    let twice = usual.expect("message.edit").await;
+    assert_eq!((&twice["seq"], &twice["message"]["seq"]), (&json!(2), &json!(1)));
+    plain.send("sync.resume", json!({ "channel_id": general, "after_seq": 0 })).await;
+    assert_eq!(plain.expect("message.new").await.get("message"), None, "what is told again has the same shape");
+    plain.expect("sync.done").await;
+}

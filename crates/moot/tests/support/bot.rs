@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 #[expect(dead_code, reason = "the tests of the client use the rest of it")]
-#[path = "../../../peers/tests/support/mod.rs"]
+#[path = "../../../clients/tests/support/mod.rs"]
 pub mod openai;
 
 use openai::{End, FakeOpenAi, Reply, piece};

@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use super::Jukebox;
 use super::ops::{Outcome, add};
 use super::request::{Asker, Known, number};
+use crate::Kind;
 use crate::agent::Agent;
 use crate::error::OpError;
 use crate::link::Context;
-use crate::wire::Kind;
 
 /// Somebody asked the assistant into a channel.
 #[derive(Clone, Debug, Default)]

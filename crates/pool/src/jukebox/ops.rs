@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::player::{Actor, DEFAULT_VOLUME, Done, Entry, MAX_VOLUME, Mode, Player};
 use super::request::{AskedLimits, Asker, Control, Find, Known, Part, place};
 use super::{Jukebox, Players, assistant, library};
+use crate::Kind;
 use crate::agent::Agent;
 use crate::error::OpError;
 use crate::link::Context;
-use crate::wire::Kind;
 
 pub type Outcome = Result<Value, OpError>;
 

@@ -4,9 +4,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::player::{Actor, Limits, Mode};
+use crate::Kind;
 use crate::error::OpError;
 use crate::link::{Context, Session};
-use crate::wire::Kind;
 
 /// Where, and who asks: part of every request.
 #[derive(Clone, Debug, Default, Deserialize)]

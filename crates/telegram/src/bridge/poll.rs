@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use folkmoot_peers::backoff::Backoff;
+use folkmoot_clients::backoff::Backoff;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 

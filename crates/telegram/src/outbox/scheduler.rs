@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use folkmoot_peers::backoff::Backoff;
+use folkmoot_clients::backoff::Backoff;
 
 use super::item::{Item, Stage};
 use super::pace::{Moment, Overall, Pace, Weight};

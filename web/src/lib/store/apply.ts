@@ -12,7 +12,12 @@ const THINKING_MS = 60_000;
 
 type Applier = (data: Data, it: Json, now: number) => string[];
 
-const messageOf = (it: Json): LiveMessage => ({ ...((it.message ?? it) as LiveMessage) });
+/** The message of a frame, as REST has it: what belongs to the event alone is left out, and `seq` is the message's own position. */
+function messageOf(it: Json): LiveMessage {
+  if (it.message) return { ...(it.message as LiveMessage) };
+  const { message_seq: own, progress: _, thread_reply_count: __, ...message } = it;
+  return (own === undefined ? message : { ...message, seq: own }) as unknown as LiveMessage;
+}
 
 function messageNew(data: Data, it: Json, now: number): string[] {
   const message = messageOf(it);

@@ -69,13 +69,13 @@ export class FakeHub {
     };
     this.messages.push(message);
     const root = thread ? this.change(thread, { reply_count: this.message(thread)!.reply_count + 1 }) : undefined;
-    return this.tell('message.new', { ...message, message, ...(root && this.tellsCounts ? { thread_reply_count: root.reply_count } : {}) });
+    return this.tell('message.new', { ...message, ...(root && this.tellsCounts ? { thread_reply_count: root.reply_count } : {}) });
   }
 
   edit(id: string): void {
     this.clock += 1000;
     const message = this.change(id, { content: `edited ${this.clock}`, edited_at: this.clock, edit_count: 1 });
-    this.tell('message.edit', { ...message, message });
+    this.tell('message.edit', { ...message, message_seq: message.seq });
   }
 
   remove(id: string): void {

@@ -251,6 +251,24 @@ describe('other frames', () => {
     expect(reader.data.positions.get(hub.channel)).toBe(1);
   });
 
+  it('a message means the same whether its frame has it once or twice', () => {
+    const shapes = [
+      (message: Message) => ({ ...message, seq: 2, message_id: message.id, message }),
+      (message: Message) => ({ ...message, seq: 2, message_seq: message.seq }),
+      (message: Message) => ({ ...message, seq: undefined, message_seq: message.seq, progress: true }),
+    ];
+    for (const shape of shapes) {
+      const hub = new FakeHub();
+      hub.send();
+      const reader = new Reader(hub);
+      reader.fetchPage('newest');
+      reader.settle();
+      const message = { ...hub.messages[0]!, content: 'changed' };
+      reader.sync.receive({ type: 'message.edit', data: shape(message) }, 0);
+      expect(reader.timeline.messages.get('msg_1')).toEqual(message);
+    }
+  });
+
   it('a run that ended stays ended', () => {
     const data = new Data();
     const run = { id: 'r', channel_id: 'c', thread_id: 't', state: 'completed', ended_at: 5 };

@@ -369,7 +369,7 @@ fn a_frame_of_more_than_64_kib_is_told_and_the_connection_stays() {
     assert!(matches!(line.says(frame.clone())[..], [Heard::Answer(..)]), "exactly 64 KiB");
     frame["data"] = json!("x".repeat(fill + 1));
     assert_eq!(line.says(frame), [error("Frame too large")]);
-    assert_eq!(LIMITS.frame_bytes, 256 * 1024, "beyond this the connection ends");
+    assert_eq!(crate::chopsticks::LIMITS.frame_bytes, 256 * 1024, "beyond this the connection ends");
 }
 
 #[test]

@@ -1,26 +1,28 @@
 //! From what happened to the frame that tells it.
 
+use std::borrow::Borrow;
+
 use folkmoot_core::delivery::Delivery;
 use folkmoot_core::event::{CallSignal, Event, Wake};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::{Change, ChangeKind, Record};
 use folkmoot_core::{Millis, State};
-use serde::Serialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use folkmoot_wire::Id;
+use serde_json::json;
 
 use super::super::objects::*;
-use super::{frame, runs};
+use super::super::wire;
+use super::{Shape, frame, runs};
 use crate::door::View;
 use crate::smarthole::objects::RouteObject;
 
 /// The frame for an event; none for what only the hub itself needs to know.
-pub fn event(event: &Event, view: View<'_>) -> Option<String> {
+pub fn event(event: &Event, shape: Shape, view: View<'_>) -> Option<String> {
     Some(match event {
-        Event::MessageSent(message) => frame("message.new", MessageFrame::new(message, message.seq, view.state), view),
-        Event::MessageEdited { message, change, .. } => edited(message, change, view),
-        Event::Progressed(message) => runs::progressed(message, view),
+        Event::MessageSent(message) => sent(message, shape, view),
+        Event::MessageEdited { message, change, .. } => edited(message, change, shape, view),
+        Event::Progressed(message) => runs::progressed(message, shape, view),
         Event::MessageDeleted { message, change } => deleted(message, change, view),
         Event::Reacted { message, change } => reacted(message, change, view)?,
         Event::Pinned { pin, change } => pinned("pin.add", pin, change, view),
@@ -30,18 +32,26 @@ pub fn event(event: &Event, view: View<'_>) -> Option<String> {
         Event::Saved(record) => saved(record, view)?,
         Event::Removed(record) => removed(record, view)?,
         Event::PresenceChanged { member, presence, .. } => {
-            frame("presence.update", json!({ "member_id": member, "status": presence }), view)
+            let status = match presence {
+                Presence::Online => wire::Presence::Online,
+                Presence::Idle => wire::Presence::Idle,
+                Presence::Offline => wire::Presence::Offline,
+                Presence::Dnd => wire::Presence::Dnd,
+                Presence::Sleeping => wire::Presence::Sleeping,
+            };
+            frame("presence.update", wire::PresenceChanged { member_id: Id::of(member), status }, view)
         }
         Event::Typing { channel, member, on, .. } => typing(*channel, *member, *on, view),
-        Event::Streamed(stream) => streamed(stream, view),
+        Event::Streamed(stream) => streamed(stream, shape, view),
         Event::StreamEnded { stream, .. } => draft_gone(stream, view),
         Event::Woken(wake) => woken(wake, view),
         Event::TaskAssigned { task, .. } => {
             let message = format!("You were assigned: {}", task.title);
-            frame("task.assigned", json!({ "task": TaskObject::from(task), "message": message }), view)
+            frame("task.assigned", wire::TaskAssigned { task: TaskObject::from(task), message }, view)
         }
         Event::StopAsked { run, agent, agent_name, .. } => {
-            frame("run.stop", json!({ "run_id": run, "agent_id": agent, "agent_name": agent_name }), view)
+            let (run_id, agent_id) = (Id::of(run), Id::of(agent));
+            frame("run.stop", wire::StopAsked { run_id, agent_id, agent_name: agent_name.clone() }, view)
         }
         Event::CallSignal { signal, .. } => call_signal(signal, view),
         // An agent of the hub is handed a sentence as a direct message.
@@ -53,76 +63,80 @@ pub fn event(event: &Event, view: View<'_>) -> Option<String> {
     })
 }
 
-/// A message twice: its fields at the top for clients of the document, the same object under `message` for the rest.
-/// At the top `seq` is the position of the event, which for an edit is not that of the message.
-#[derive(Serialize)]
-pub(super) struct MessageFrame<'a> {
-    message_id: MessageId,
-    #[serde(flatten)]
-    fields: MessageObject<'a>,
-    message: MessageObject<'a>,
-}
-
-impl<'a> MessageFrame<'a> {
-    pub(super) fn new(message: &'a Message, seq: u64, state: &'a State) -> Self {
-        let object = MessageObject::new(message, state);
-        Self { message_id: message.id, fields: MessageObject { seq, ..object.clone() }, message: object }
+/// A message at its position, which for an edit is not that of the message.
+fn message_frame(kind: &str, message: &Message, seq: u64, shape: Shape, view: View<'_>) -> String {
+    let object = MessageObject::new(message, view.state);
+    match shape {
+        Shape::Double => {
+            let fields = MessageObject { seq, ..object.clone() };
+            frame(kind, wire::DoubleMessage { message_id: Id::of(message.id), fields, message: object }, view)
+        }
+        Shape::Plain => {
+            let message_seq = (seq != message.seq).then_some(message.seq);
+            frame(kind, wire::PlainMessage { fields: MessageObject { seq, ..object }, message_seq }, view)
+        }
     }
 }
 
 /// A live message as clients that know only `message.new`, `message.edit` and `message.delete` understand it: a message that
 /// is edited while it grows and deleted when the final one, which has another id, follows. It has no `seq`: nothing is stored.
-fn streamed(stream: &Stream, view: View<'_>) -> String {
+fn streamed(stream: &Stream, shape: Shape, view: View<'_>) -> String {
     let kind = if stream.texts == 1 { "message.new" } else { "message.edit" };
-    let object = json!({
-        "id": stream.draft,
-        "channel_id": stream.channel,
-        "sender_id": stream.sender,
-        "sender_name": view.state.name_of(stream.sender),
-        "content": stream.content,
-        "content_type": stream.content_type,
-        "type": "user",
-        "metadata": {},
-        "partial": true,
-        "final_id": stream.message,
-        "edit_count": 0,
-        "reply_count": 0,
-        "created_at": stream.started_at,
-        "updated_at": stream.updated_at,
-    });
-    let mut data = object.clone();
-    data["message_id"] = json!(stream.draft);
-    data["message"] = object;
-    frame(kind, data, view)
+    let object = wire::PartialMessage {
+        id: Id::of(stream.draft),
+        channel_id: Id::of(stream.channel),
+        sender_id: Id::of(stream.sender),
+        sender_name: view.state.name_of(stream.sender),
+        content: &stream.content,
+        content_type: match stream.content_type {
+            ContentType::Text => wire::ContentType::Text,
+            ContentType::Markdown => wire::ContentType::Markdown,
+        },
+        kind: "user",
+        metadata: wire::Nothing {},
+        partial: true,
+        final_id: Id::of(stream.message),
+        edit_count: 0,
+        reply_count: 0,
+        created_at: stream.started_at,
+        updated_at: stream.updated_at,
+    };
+    match shape {
+        Shape::Double => {
+            let message_id = Id::of(stream.draft);
+            frame(kind, wire::DoubleMessage { message_id, fields: object.clone(), message: object }, view)
+        }
+        Shape::Plain => frame(kind, object, view),
+    }
 }
 
 fn draft_gone(stream: &Stream, view: View<'_>) -> String {
-    let data = json!({
-        "id": stream.draft,
-        "message_id": stream.draft,
-        "channel_id": stream.channel,
-        "partial": true,
-        "final_id": stream.message,
-    });
+    let data = wire::DraftGone {
+        id: Id::of(stream.draft),
+        message_id: Id::of(stream.draft),
+        channel_id: Id::of(stream.channel),
+        partial: true,
+        final_id: Id::of(stream.message),
+    };
     frame("message.delete", data, view)
 }
 
-pub(super) fn sent(message: &Message, view: View<'_>) -> String {
-    frame("message.new", MessageFrame::new(message, message.seq, view.state), view)
+pub(super) fn sent(message: &Message, shape: Shape, view: View<'_>) -> String {
+    message_frame("message.new", message, message.seq, shape, view)
 }
 
-fn edited(message: &Message, change: &Change, view: View<'_>) -> String {
-    frame("message.edit", MessageFrame::new(message, change.seq, view.state), view)
+fn edited(message: &Message, change: &Change, shape: Shape, view: View<'_>) -> String {
+    message_frame("message.edit", message, change.seq, shape, view)
 }
 
 pub(super) fn deleted_at(message: &Message, seq: u64, view: View<'_>) -> String {
-    let data = json!({
-        "id": message.id,
-        "message_id": message.id,
-        "channel_id": message.channel,
-        "thread_id": message.thread,
-        "seq": seq,
-    });
+    let data = wire::MessageDeleted {
+        id: Id::of(message.id),
+        message_id: Id::of(message.id),
+        channel_id: Id::of(message.channel),
+        thread_id: message.thread.map(Id::of),
+        seq,
+    };
     frame("message.delete", data, view)
 }
 
@@ -136,15 +150,15 @@ fn reacted(message: &Message, change: &Change, view: View<'_>) -> Option<String>
         ChangeKind::Unreacted { emoji } => ("reaction.remove", emoji),
         _ => return None,
     };
-    let data = json!({
-        "message_id": message.id,
-        "channel_id": message.channel,
-        "member_id": change.actor,
-        "name": view.state.name_of(change.actor),
-        "emoji": emoji,
-        "reactions": message.reactions,
-        "seq": change.seq,
-    });
+    let data = wire::Reacted {
+        message_id: Id::of(message.id),
+        channel_id: Id::of(message.channel),
+        member_id: Id::of(change.actor),
+        name: view.state.name_of(change.actor),
+        emoji,
+        reactions: &message.reactions,
+        seq: change.seq,
+    };
     Some(frame(kind, data, view))
 }
 
@@ -153,24 +167,24 @@ fn pinned(kind: &str, pin: &Pin, change: &Change, view: View<'_>) -> String {
 }
 
 fn pin_frame(kind: &str, pin: PinId, created_at: Option<Millis>, change: &Change, view: View<'_>) -> String {
-    let data = json!({
-        "id": pin,
-        "pin_id": pin,
-        "channel_id": change.channel,
-        "message_id": change.message,
-        "pinned_by": change.actor,
-        "created_at": created_at.unwrap_or(change.at),
-        "seq": change.seq,
-    });
+    let data = wire::Pinned {
+        id: Id::of(pin),
+        pin_id: Id::of(pin),
+        channel_id: Id::of(change.channel),
+        message_id: Id::of(change.message),
+        pinned_by: Id::of(change.actor),
+        created_at: created_at.unwrap_or(change.at),
+        seq: change.seq,
+    };
     frame(kind, data, view)
 }
 
 /// A stored change told again, with the message as it is now; every position yields exactly one frame.
-pub(super) fn changed(change: &Change, message: Option<&Message>, view: View<'_>) -> Option<String> {
+pub(super) fn changed(change: &Change, message: Option<&Message>, shape: Shape, view: View<'_>) -> Option<String> {
     match (&change.what, message) {
         (ChangeKind::Pinned { pin }, _) => Some(pin_frame("pin.add", *pin, None, change, view)),
         (ChangeKind::Unpinned { pin }, _) => Some(pin_frame("pin.remove", *pin, None, change, view)),
-        (ChangeKind::Edited, Some(message)) if !message.deleted => Some(edited(message, change, view)),
+        (ChangeKind::Edited, Some(message)) if !message.deleted => Some(edited(message, change, shape, view)),
         (ChangeKind::Reacted { .. } | ChangeKind::Unreacted { .. }, Some(message)) => reacted(message, change, view),
         (_, Some(message)) => Some(deleted(message, change, view)),
         (_, None) => None,
@@ -178,14 +192,17 @@ pub(super) fn changed(change: &Change, message: Option<&Message>, view: View<'_>
 }
 
 fn came_or_went(kind: &str, membership: &Membership, view: View<'_>) -> String {
-    let name = view.state.name_of(membership.member);
-    let data = json!({ "channel_id": membership.channel, "member_id": membership.member, "name": name });
-    frame(kind, data, view)
+    frame(kind, in_channel(membership.channel, membership.member, view), view)
+}
+
+fn in_channel(channel: ChannelId, member: MemberId, view: View<'_>) -> wire::MemberOfChannel<'_> {
+    let name = view.state.name_of(member).into();
+    wire::MemberOfChannel { channel_id: Id::of(channel), member_id: Id::of(member), name }
 }
 
 fn typing(channel: ChannelId, member: MemberId, on: bool, view: View<'_>) -> String {
     let kind = if on { "typing.start" } else { "typing.stop" };
-    frame(kind, json!({ "channel_id": channel, "member_id": member, "name": view.state.name_of(member) }), view)
+    frame(kind, in_channel(channel, member, view), view)
 }
 
 fn saved(record: &Record, view: View<'_>) -> Option<String> {
@@ -207,10 +224,9 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
             frame(kind, data, view)
         }
         Record::Membership(membership) => {
-            let read = membership.read.seq;
-            let unread = view.state.unread(membership.channel, membership.member);
-            let data = json!({ "channel_id": membership.channel, "seq": read, "unread_count": unread });
-            frame("channel.read", data, view)
+            let unread_count = view.state.unread(membership.channel, membership.member);
+            let (channel_id, seq) = (Id::of(membership.channel), membership.read.seq);
+            frame("channel.read", wire::ChannelWasRead { channel_id, seq, unread_count }, view)
         }
         Record::Channel(channel) => {
             let room = view.state.channel(channel.id)?;
@@ -254,15 +270,17 @@ fn saved(record: &Record, view: View<'_>) -> Option<String> {
 
 fn removed(record: &Record, view: View<'_>) -> Option<String> {
     Some(match record {
-        Record::Channel(channel) => frame("channel.delete", json!({ "channel_id": channel.id }), view),
-        Record::Task(task) => frame("task.delete", json!({ "id": task.id, "task_id": task.id }), view),
+        Record::Channel(channel) => frame("channel.delete", wire::ChannelRef { channel_id: Id::of(channel.id) }, view),
+        Record::Task(task) => {
+            frame("task.delete", wire::TaskDeleted { id: Id::of(task.id), task_id: Id::of(task.id) }, view)
+        }
         Record::Member(member) => member_gone(member, view),
         _ => return None,
     })
 }
 
 fn member_gone(member: &Member, view: View<'_>) -> String {
-    frame("member.left", json!({ "member_id": member.id, "name": member.name }), view)
+    frame("member.left", wire::MemberLeft { member_id: Id::of(member.id), name: (&member.name).into() }, view)
 }
 
 fn task_frame(kind: &str, task: &Task, view: View<'_>) -> String {
@@ -273,115 +291,109 @@ fn task_frame(kind: &str, task: &Task, view: View<'_>) -> String {
 }
 
 fn woken(wake: &Wake, view: View<'_>) -> String {
-    let channel = wake.channel.map(|id| channel_context(id, view.state));
-    let recent: Vec<_> = wake.recent.iter().map(|message| RecentMessage::new(message, view.state)).collect();
-    let thread = wake.thread.as_ref().map(|thread| {
-        let replies: Vec<_> = thread.replies.iter().map(|reply| RecentMessage::new(reply, view.state)).collect();
-        json!({
-            "id": thread.root.id,
-            "root": RecentMessage::new(&thread.root, view.state),
-            "reply_count": thread.root.reply_count,
-            "messages": replies,
-        })
+    let thread = wake.thread.as_ref().map(|thread| wire::WakeThread {
+        id: Id::of(thread.root.id),
+        root: Some(recent_message(&thread.root, view.state)),
+        reply_count: thread.root.reply_count,
+        messages: recent_messages(&thread.replies, view.state),
     });
-    let mut data = json!({
-        "reason": wake.reason.as_str(),
-        "agent_id": wake.agent,
-        "agent_name": wake.agent_name,
-        "context": {
-            "channel": channel,
-            "recent_messages": recent,
-            "thread": thread,
-            "task": wake.task.as_ref().map(TaskObject::from),
-        },
-    });
-    if let Some(delivery) = &wake.delivery {
-        data["context"]["delivery"] = delivery_context(delivery);
-    }
-    if let Some(session) = &wake.session {
-        data["context"]["session"] = runs::session_context(session);
-    }
+    let context = wire::WakeContext {
+        channel: wake.channel.map(|id| channel_context(id, view.state)),
+        recent_messages: recent_messages(&wake.recent, view.state),
+        thread,
+        task: wake.task.as_ref().map(TaskObject::from),
+        delivery: wake.delivery.as_deref().map(delivery_context),
+        session: wake.session.as_ref().map(runs::session_context),
+    };
+    let data = wire::AgentWake {
+        reason: wake.reason.as_str().into(),
+        agent_id: Some(Id::of(wake.agent)),
+        agent_name: (&wake.agent_name).into(),
+        context,
+    };
     frame("agent.wake", data, view)
 }
 
 /// What an agent needs in order to say what became of the wake.
-fn delivery_context(delivery: &Delivery) -> Value {
-    let mut context = json!({
-        "id": delivery.id,
-        "message_ids": delivery.messages,
-        "thread_id": delivery.thread,
-        "sender_id": delivery.sender,
-        "root_id": delivery.root,
-        "depth": delivery.depth,
-    });
-    if let Some(run) = delivery.run {
-        context["run_id"] = json!(run);
+fn delivery_context(delivery: &Delivery) -> wire::WakeDelivery {
+    wire::WakeDelivery {
+        id: Id::of(delivery.id),
+        message_ids: delivery.messages.iter().map(Id::of).collect(),
+        thread_id: delivery.thread.map(Id::of),
+        sender_id: Id::of(delivery.sender),
+        root_id: Id::of(delivery.root),
+        depth: delivery.depth,
+        run_id: delivery.run.map(Id::of),
     }
-    context
 }
 
-fn channel_context(id: ChannelId, state: &State) -> Value {
-    match state.channel(id) {
-        Some(room) => json!({
-            "id": id,
-            "name": room.channel.name,
-            "type": room.channel.kind,
-            "room_version": room.head.version,
-        }),
-        None => json!({ "id": id }),
+fn channel_context(id: ChannelId, state: &State) -> wire::WakeChannel<'_> {
+    let room = state.channel(id);
+    wire::WakeChannel {
+        id: Id::of(id),
+        name: room.map(|room| (&room.channel.name).into()),
+        kind: room.map(|room| channel_kind(room.channel.kind)),
+        room_version: room.map(|room| room.head.version),
     }
+}
+
+fn channel_kind(kind: ChannelKind) -> wire::ChannelKind {
+    match kind {
+        ChannelKind::Channel => wire::ChannelKind::Channel,
+        ChannelKind::Private => wire::ChannelKind::Private,
+        ChannelKind::Dm => wire::ChannelKind::Dm,
+        ChannelKind::GroupDm => wire::ChannelKind::GroupDm,
+    }
+}
+
+pub(super) fn recent_messages<'a, M: Borrow<Message>>(
+    messages: &'a [M],
+    state: &'a State,
+) -> Vec<wire::RecentMessage<'a>> {
+    messages.iter().map(|message| recent_message(message.borrow(), state)).collect()
 }
 
 /// A message as bundled with a wake.
-#[derive(Serialize)]
-pub(super) struct RecentMessage<'a> {
-    id: MessageId,
-    sender_id: MemberId,
-    sender_name: &'a str,
-    content: &'a str,
-    created_at: Millis,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thread_id: Option<MessageId>,
-    seq: u64,
-}
-
-impl<'a> RecentMessage<'a> {
-    pub(super) fn new(message: &'a Message, state: &'a State) -> Self {
-        Self {
-            id: message.id,
-            sender_id: message.sender,
-            sender_name: state.name_of(message.sender),
-            content: &message.content,
-            created_at: message.created_at,
-            thread_id: message.thread,
-            seq: message.seq,
-        }
+fn recent_message<'a>(message: &'a Message, state: &'a State) -> wire::RecentMessage<'a> {
+    wire::RecentMessage {
+        id: Id::of(message.id),
+        sender_id: Id::of(message.sender),
+        sender_name: state.name_of(message.sender).into(),
+        content: (&message.content).into(),
+        created_at: message.created_at,
+        thread_id: message.thread.map(Id::of),
+        seq: message.seq,
     }
-}
-
-/// A candidate is passed on as it came, never read: not everything that is JSON by the letter can be.
-#[derive(Serialize)]
-struct IceFrame<'a> {
-    call_id: CallId,
-    from_id: MemberId,
-    candidate: &'a RawValue,
 }
 
 fn call_signal(signal: &CallSignal, view: View<'_>) -> String {
     match signal {
         CallSignal::Ring { call, caller_name } => {
-            let data =
-                json!({ "call_id": call.id, "caller_id": call.caller, "caller_name": caller_name, "type": call.kind });
+            let data = wire::CallRing {
+                call_id: Id::of(call.id),
+                caller_id: Id::of(call.caller),
+                caller_name: caller_name.into(),
+                kind: (&call.kind).into(),
+            };
             frame("call.ring", data, view)
         }
         CallSignal::Offer { call, sdp } => {
-            let data = json!({ "call_id": call.id, "caller_id": call.caller, "type": call.kind, "sdp": sdp });
+            let data = wire::CallOffering {
+                call_id: Id::of(call.id),
+                caller_id: Id::of(call.caller),
+                kind: (&call.kind).into(),
+                sdp: sdp.into(),
+            };
             frame("call.offer", data, view)
         }
-        CallSignal::Answer { call, sdp } => frame("call.answer", json!({ "call_id": call, "sdp": sdp }), view),
-        CallSignal::Ice { call, from, candidate } => {
-            frame("call.ice", IceFrame { call_id: *call, from_id: *from, candidate }, view)
+        CallSignal::Answer { call, sdp } => {
+            frame("call.answer", wire::CallAnswered { call_id: Id::of(call), sdp: sdp.into() }, view)
         }
-        CallSignal::End { call, reason } => frame("call.end", json!({ "call_id": call, "reason": reason }), view),
+        CallSignal::Ice { call, from, candidate } => {
+            frame("call.ice", wire::CallCandidate { call_id: Id::of(call), from_id: Id::of(from), candidate }, view)
+        }
+        CallSignal::End { call, reason } => {
+            frame("call.end", wire::CallEnded { call_id: Id::of(call), reason: (*reason).into() }, view)
+        }
     }
 }

@@ -5,11 +5,13 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::refusal::NOT_AUTHORIZED;
 use folkmoot_core::{Refusal, Reply};
+use folkmoot_wire::Id;
 use serde_json::{Value, json};
 
 use super::super::objects::*;
-use super::events::{RecentMessage, changed, deleted_at, sent};
-use super::{answer, error, runs};
+use super::super::wire;
+use super::events::{changed, deleted_at, recent_messages, sent};
+use super::{Shape, answer, error, runs};
 use crate::door::{Replayed, Ticket, View};
 
 /// The answer to one request. Many requests have none: the event that follows says it all.
@@ -17,7 +19,7 @@ pub fn reply(ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>)
     let reply = match outcome {
         Ok(reply) => reply,
         Err(refusal) if ticket.request == "auth.login" => {
-            return Some(answer("auth.fail", ticket, json!({ "error": refusal.text }), view));
+            return Some(answer("auth.fail", ticket, wire::AuthFail { error: (&*refusal.text).into() }, view));
         }
         Err(refusal) => return Some(error(ticket, refusal, view.now)),
     };
@@ -27,41 +29,54 @@ pub fn reply(ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>)
 
 fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'static str, Value)> {
     Some(match reply {
-        Reply::Connected(member) => ("auth.success", identity(member)),
-        Reply::Subscribed(channel) => (ticket.request, json!({ "channel_id": channel })),
-        Reply::Welcome { agent } => ("agent.welcome", json!({ "agent_id": agent, "status": "awake" })),
+        Reply::Connected(member) => ("auth.success", json!(identity(member))),
+        Reply::Subscribed(channel) => (ticket.request, json!(wire::ChannelRef { channel_id: Id::of(channel) })),
+        Reply::Welcome { agent } => {
+            ("agent.welcome", json!(wire::AgentWelcome { agent_id: Id::of(agent), status: "awake".into() }))
+        }
         Reply::Daemon { id, agents, refused } => {
-            let agents: Vec<_> = agents.iter().map(DaemonAgentObject::from).collect();
-            let mut data = json!({ "daemon_id": id, "agents": agents });
-            if !refused.is_empty() {
-                let refused = refused.iter().map(|one| json!({ "agent_id": one.agent, "error": NOT_AUTHORIZED.text }));
-                data["refused"] = refused.collect();
-            }
-            ("daemon.registered", data)
+            let agent = |one: &DaemonAgent| wire::DaemonAgent { name: one.name.clone(), agent_id: Id::of(one.agent) };
+            let not_carried = |one: &DaemonAgent| wire::NotCarried {
+                agent_id: Id::of(one.agent),
+                error: NOT_AUTHORIZED.text.to_string(),
+            };
+            let data = wire::DaemonRegistered {
+                daemon_id: id.clone(),
+                agents: agents.iter().map(agent).collect(),
+                refused: refused.iter().map(not_carried).collect(),
+            };
+            ("daemon.registered", json!(data))
         }
-        Reply::Sent { message, .. } => ("message.ack", ack(message)),
-        Reply::Draft(draft) => ("draft.ack", json!({ "draft_id": draft.id, "room_version": draft.room_version })),
-        Reply::DraftCheck(check) => ("draft.result", draft_result(check, view)),
+        Reply::Sent { message, .. } => ("message.ack", json!(ack(message))),
+        Reply::Draft(draft) => {
+            ("draft.ack", json!(wire::DraftAck { draft_id: Id::of(draft.id), room_version: draft.room_version }))
+        }
+        Reply::DraftCheck(check) => ("draft.result", json!(draft_result(check, view))),
         Reply::DraftSent { draft, message } => {
-            ("draft.send", json!({ "message_id": message.id, "draft_id": draft, "status": "sent" }))
+            let (message_id, draft_id) = (Id::of(message.id), Id::of(draft));
+            ("draft.send", json!(wire::DraftSent { message_id, draft_id, status: "sent".into() }))
         }
-        Reply::Review(review) => (ticket.request, json!({ "review_id": review.id, "status": review.status })),
+        Reply::Review(review) => {
+            let (review_id, status) = (Id::of(review.id), review.status.clone());
+            (ticket.request, json!(wire::ReviewAnswer { review_id, status }))
+        }
         Reply::Item(item) => ("workspace.update", serde_json::to_value(ItemObject::from(item)).unwrap_or_default()),
         Reply::Approval(approval) if ticket.request == "approval.request" => {
-            let asked = json!({ "id": approval.id, "status": approval.status });
-            let decided = json!({ "id": approval.id, "status": approval.status, "review_note": approval.note });
-            ("approval.request", if approval.status == ApprovalStatus::Pending { asked } else { decided })
+            let is_open = approval.status == ApprovalStatus::Pending;
+            ("approval.request", json!(approval_answer(approval, !is_open)))
         }
         Reply::Approval(approval) if ticket.request == "approval.use" => {
-            ("approval.use", json!({ "id": approval.id, "status": approval.status, "review_note": approval.note }))
+            ("approval.use", json!(approval_answer(approval, true)))
         }
         Reply::Call(call) if ticket.request == "call.offer" => {
-            ("call.offer", json!({ "call_id": call.id, "status": call.status }))
+            ("call.offer", json!(wire::CallOffered { call_id: Id::of(call.id), status: call.status }))
         }
         Reply::Notification(notification) if ticket.request == "inbox.ack" => {
-            ("inbox.ack", json!({ "item_id": notification.id, "status": "acked" }))
+            ("inbox.ack", json!(wire::InboxAcked { item_id: Id::of(notification.id), status: "acked".into() }))
         }
-        Reply::Delivery(delivery) => (ticket.request, json!({ "delivery": DeliveryObject::new(delivery, view.state) })),
+        Reply::Delivery(delivery) => {
+            (ticket.request, json!(wire::DeliveryAnswer { delivery: DeliveryObject::new(delivery, view.state) }))
+        }
         Reply::Run { run, known } => runs::answer(ticket.request, run, *known, view)?,
         Reply::Session(session) => runs::session(ticket.request, session),
         // The event that goes to everybody tells the asker too, or there is nothing to say.
@@ -95,38 +110,47 @@ fn answer_data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Option<(&'stat
     })
 }
 
-fn identity(member: &Member) -> Value {
-    json!({
-        "member_id": member.id,
-        "workspace_id": member.workspace,
-        "name": member.name,
-        "type": member.kind,
-    })
-}
-
-fn ack(message: &Message) -> Value {
-    json!({
-        "message_id": message.id,
-        "id": message.id,
-        "channel_id": message.channel,
-        "seq": message.seq,
-        "created_at": message.created_at,
-    })
-}
-
-fn draft_result(check: &DraftCheck, view: View<'_>) -> Value {
-    let recent: Vec<_> = check.recent.iter().map(|message| RecentMessage::new(message, view.state)).collect();
-    let mut data = json!({
-        "draft_id": check.draft,
-        "valid": check.valid,
-        "current_version": check.current_version,
-        "draft_version": check.draft_version,
-        "version_delta": check.current_version.saturating_sub(check.draft_version),
-    });
-    if !recent.is_empty() {
-        data["recent_messages"] = json!(recent);
+fn identity(member: &Member) -> wire::AuthSuccess {
+    wire::AuthSuccess {
+        member_id: Id::of(member.id),
+        workspace_id: Id::of(member.workspace),
+        name: member.name.clone(),
+        kind: match member.kind {
+            MemberKind::Human => wire::MemberKind::Human,
+            MemberKind::Agent => wire::MemberKind::Agent,
+        },
     }
-    data
+}
+
+fn ack(message: &Message) -> wire::MessageAck {
+    wire::MessageAck {
+        message_id: Id::of(message.id),
+        id: Id::of(message.id),
+        channel_id: Id::of(message.channel),
+        seq: message.seq,
+        created_at: message.created_at,
+    }
+}
+
+fn approval_answer(approval: &Approval, is_decided: bool) -> wire::ApprovalAnswer {
+    let status = match approval.status {
+        ApprovalStatus::Pending => wire::ApprovalStatus::Pending,
+        ApprovalStatus::Approved => wire::ApprovalStatus::Approved,
+        ApprovalStatus::Denied => wire::ApprovalStatus::Denied,
+    };
+    let review_note = is_decided.then(|| approval.note.clone());
+    wire::ApprovalAnswer { id: Id::of(approval.id), status, review_note }
+}
+
+fn draft_result<'a>(check: &'a DraftCheck, view: View<'a>) -> wire::DraftResult<'a> {
+    wire::DraftResult {
+        draft_id: Id::of(check.draft),
+        valid: check.valid,
+        current_version: check.current_version,
+        draft_version: check.draft_version,
+        version_delta: check.current_version.saturating_sub(check.draft_version),
+        recent_messages: recent_messages(&check.recent, view.state),
+    }
 }
 
 /// `inbox.items`: a bare array, newest first.
@@ -136,16 +160,16 @@ pub fn inbox(ticket: &Ticket, items: &[Notification], view: View<'_>) -> String 
 }
 
 /// One stored event of a channel, told again to a client that was away.
-pub fn replayed(event: &Replayed<'_>, view: View<'_>) -> Option<String> {
+pub fn replayed(event: &Replayed<'_>, shape: Shape, view: View<'_>) -> Option<String> {
     match event {
         Replayed::Message(message) if message.deleted => Some(deleted_at(message, message.seq, view)),
-        Replayed::Message(message) => Some(sent(message, view)),
-        Replayed::Change(change, message) => changed(change, *message, view),
+        Replayed::Message(message) => Some(sent(message, shape, view)),
+        Replayed::Change(change, message) => changed(change, *message, shape, view),
     }
 }
 
 /// The end of a catch-up: everything up to `seq` was told, or too much was missed and the client must load anew.
 pub fn resumed(ticket: &Ticket, channel: ChannelId, seq: u64, complete: bool, view: View<'_>) -> String {
     let kind = if complete { "sync.done" } else { "sync.reload" };
-    answer(kind, ticket, json!({ "channel_id": channel, "seq": seq }), view)
+    answer(kind, ticket, wire::SyncDone { channel_id: Id::of(channel), seq }, view)
 }

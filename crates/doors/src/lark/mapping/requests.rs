@@ -1,10 +1,8 @@
 //! From a text frame to what it asks for.
 
-use std::borrow::Cow;
-
 use folkmoot_core::command::{self, Command, PutItem, RequestApproval};
 use folkmoot_core::ids::*;
-use folkmoot_core::model::{ContentType, DaemonAgent, RoleCard, Runtime};
+use folkmoot_core::model::{ApprovalKind, ApprovalScope, ContentType, DaemonAgent, Presence, RoleCard, Runtime};
 use folkmoot_core::{Refusal, refusal};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -16,7 +14,7 @@ use crate::door::{Ask, Poll, Ticket};
 /// What a client can ask for.
 #[derive(Debug)]
 pub enum Request {
-    LogIn { token: String, agent: Option<MemberId> },
+    LogIn { token: String, agent: Option<MemberId>, dialect: &'static str },
     Ask(Ask),
 }
 
@@ -24,7 +22,7 @@ const DEFAULT_POLL: usize = 50;
 const MAX_POLL: usize = 200;
 
 pub fn request(text: &str) -> Result<(Request, Ticket), (Refusal, Ticket)> {
-    let envelope: wire::Envelope<'_> = object(text).map_err(|refusal| (refusal, Ticket::default()))?;
+    let envelope: wire::Incoming<'_> = object(text).map_err(|refusal| (refusal, Ticket::default()))?;
     let mut ticket = Ticket { id: envelope.id.map(|id| id.get().to_owned()), request: "" };
     let Some((name, parse)) = TYPES.iter().find(|(name, _)| *name == envelope.kind) else {
         let shown: String = envelope.kind.chars().take(80).collect();
@@ -117,8 +115,8 @@ impl<'a> Data<'a> {
 
     /// The agent a daemon speaks for, when the request names one.
     fn on_behalf(&self) -> Option<MemberId> {
-        let named: wire::OnBehalf<'_> = self.read().unwrap_or_default();
-        named.agent_id.map(|id: Cow<'_, str>| MemberId::parse(&id))
+        let named: wire::OnBehalf = self.read().unwrap_or_default();
+        named.agent_id.map(|id| MemberId::parse(&id))
     }
 
     pub(super) fn command(&self, command: Command) -> Result<Request, Refusal> {
@@ -145,7 +143,11 @@ fn optional<I>(id: Option<&str>, parse: impl FnOnce(&str) -> I) -> Option<I> {
 fn auth_login(data: Data<'_>) -> Result<Request, Refusal> {
     let login: wire::AuthLogin = data.read()?;
     let agent = optional(login.agent_id.as_deref(), MemberId::parse);
-    Ok(Request::LogIn { token: login.token, agent })
+    let dialect = match login.frames {
+        Some(wire::Frames::Plain) => super::PLAIN,
+        None => "",
+    };
+    Ok(Request::LogIn { token: login.token, agent, dialect })
 }
 
 fn channel_leave(data: Data<'_>) -> Result<Request, Refusal> {
@@ -260,11 +262,19 @@ fn approval_request(data: Data<'_>) -> Result<Request, Refusal> {
         channel,
         action: request.action,
         payload,
-        kind: request.kind,
+        kind: approval_kind(request.kind),
         hash: request.fingerprint,
         run: optional(request.run_id.as_deref(), RunId::parse),
         about: optional(request.message_id.as_deref(), MessageId::parse),
     }))
+}
+
+fn approval_kind(kind: wire::ApprovalKind) -> ApprovalKind {
+    match kind {
+        wire::ApprovalKind::Action => ApprovalKind::Action,
+        wire::ApprovalKind::Permission => ApprovalKind::Permission,
+        wire::ApprovalKind::Brake => ApprovalKind::LoopGuard,
+    }
 }
 
 /// A JSON string's text, or any other JSON as it was written.
@@ -274,7 +284,13 @@ fn text_or_json(raw: &RawValue) -> String {
 
 fn presence_update(data: Data<'_>) -> Result<Request, Refusal> {
     let update: wire::PresenceUpdate = data.read()?;
-    data.command(Command::SetPresence(update.status))
+    data.command(Command::SetPresence(match update.status {
+        wire::Presence::Online => Presence::Online,
+        wire::Presence::Idle => Presence::Idle,
+        wire::Presence::Offline => Presence::Offline,
+        wire::Presence::Dnd => Presence::Dnd,
+        wire::Presence::Sleeping => Presence::Sleeping,
+    }))
 }
 
 fn inbox_poll(data: Data<'_>) -> Result<Request, Refusal> {
@@ -303,12 +319,12 @@ fn draft_create(data: Data<'_>) -> Result<Request, Refusal> {
 }
 
 fn draft_validate(data: Data<'_>) -> Result<Request, Refusal> {
-    let draft: wire::DraftRef = data.read()?;
+    let draft: wire::DraftValidate = data.read()?;
     data.command(Command::ValidateDraft { draft: DraftId::parse(&draft.draft_id) })
 }
 
 fn draft_send(data: Data<'_>) -> Result<Request, Refusal> {
-    let draft: wire::DraftRef = data.read()?;
+    let draft: wire::DraftSend = data.read()?;
     let force = match draft.force_version {
         None | Some(serde_json::Value::Null | serde_json::Value::Bool(false)) => false,
         Some(serde_json::Value::Bool(true) | serde_json::Value::Number(_)) => true,
@@ -346,7 +362,7 @@ fn workspace_update(data: Data<'_>) -> Result<Request, Refusal> {
 }
 
 fn reaction(data: &Data<'_>, on: bool) -> Result<Request, Refusal> {
-    let change: wire::ReactionChange = data.read()?;
+    let change: wire::ReactionAdd = data.read()?;
     data.command(Command::React { message: MessageId::parse(&change.message_id), emoji: change.emoji, on })
 }
 
@@ -375,6 +391,10 @@ fn approval_decide(data: Data<'_>) -> Result<Request, Refusal> {
     let decide: wire::ApprovalDecide = data.read()?;
     let approval = ApprovalId::parse(&decide.approval_id);
     let wire::ApprovalDecide { approved, scope, note, .. } = decide;
+    let scope = match scope {
+        wire::ApprovalScope::Once => ApprovalScope::Once,
+        wire::ApprovalScope::Run => ApprovalScope::Run,
+    };
     data.command(Command::DecideApproval { approval, approved, scope, note })
 }
 

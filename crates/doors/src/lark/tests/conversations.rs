@@ -44,6 +44,7 @@ conversations! {
     beyond_idempotency "idempotency";
     beyond_runs "runs";
     beyond_deliveries "deliveries";
+    beyond_plain_frames "plain-frames";
 }
 
 #[test]

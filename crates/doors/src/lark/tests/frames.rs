@@ -9,8 +9,8 @@ use super::support::commands::{Dice, ROLLS, raw};
 use super::support::ledger::Replay;
 use super::support::pool::Pool;
 use super::support::world::START;
-use crate::door::{Protocol, Replayed, Ticket, View};
-use crate::lark::Lark;
+use crate::door::{Events, Replayed, Ticket, View};
+use crate::lark::{Lark, PlainLark};
 use crate::testing::cases;
 use folkmoot_core::event::{CallSignal, Event};
 use folkmoot_core::ids::*;
@@ -37,6 +37,26 @@ fn world() -> World {
 
 const REQUESTS: &[&str] =
     &["channel.join", "auth.login", "message.send", "approval.request", "call.offer", "inbox.ack", "review.request"];
+
+/// Lets the first who may do what the dice say; what came of it.
+fn happened(world: &mut World, rolls: [u16; ROLLS]) -> Vec<Event> {
+    let mut dice = Dice::new(rolls);
+    let pool = Pool::of(world, "m");
+    let command = pool.command(&mut dice);
+    if matches!(command, Command::DeleteWorkspace { .. } | Command::DeleteChannel { .. }) {
+        return Vec::new();
+    }
+    for member in &pool.members {
+        let mut actor = pool.actor(world, *member, &mut dice);
+        if matches!(command, Command::Connect) {
+            actor.connection = Some(world.new_connection());
+        }
+        if let Ok(decision) = world.act(actor, command.clone()) {
+            return decision.events;
+        }
+    }
+    Vec::new()
+}
 
 /// Lets the first who may do what the dice say, and maps everything that comes of it.
 fn step(world: &mut World, rolls: [u16; ROLLS]) -> Vec<String> {
@@ -67,8 +87,40 @@ fn step(world: &mut World, rolls: [u16; ROLLS]) -> Vec<String> {
     frames
 }
 
+/// What a client of ours would write if it wrote the message of a plain frame itself.
+fn as_read(data: &Value) -> Value {
+    let message: folkmoot_wire::lark::Message = serde_json::from_value(data.clone()).expect("a message");
+    serde_json::to_value(message).expect("JSON")
+}
+
 proptest! {
     #![proptest_config(cases(160))]
+
+    #[test]
+    fn a_plain_message_is_the_double_one_said_once_and_our_clients_read_all_of_it(
+        draws in proptest::collection::vec(any::<[u16; ROLLS]>(), 1..60),
+    ) {
+        let mut world = world();
+        for rolls in draws {
+            for event in happened(&mut world, rolls) {
+                let view = view(&world.state, world.now);
+                let (Some(double), Some(plain)) = (Lark.event(&event, view), PlainLark.event(&event, view)) else { continue };
+                let (double, plain) = (envelope(&double, world.now), envelope(&plain, world.now));
+                if !matches!(event, Event::MessageSent(_) | Event::MessageEdited { .. } | Event::Progressed(_) | Event::Streamed(_)) {
+                    prop_assert_eq!(double, plain);
+                    continue;
+                }
+                prop_assert_eq!(as_read(&plain["data"]), plain["data"].clone());
+                let mut once = plain["data"].clone();
+                let fields = once.as_object_mut().unwrap();
+                fields.remove("progress");
+                if let Some(seq) = fields.remove("message_seq") {
+                    fields.insert("seq".to_owned(), seq);
+                }
+                prop_assert_eq!(&once, &double["data"]["message"]);
+            }
+        }
+    }
 
     #[test]
     fn every_event_and_every_reply_is_one_valid_envelope(draws in proptest::collection::vec(any::<[u16; ROLLS]>(), 1..60)) {

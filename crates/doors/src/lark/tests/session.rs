@@ -6,8 +6,7 @@ use super::hall::Heard;
 use super::transcript::cast;
 use crate::door::{Ask, Protocol, Session, Step};
 use crate::lark::session::LarkSession;
-use crate::lark::wire::LIMITS;
-use crate::lark::{Lark, wire};
+use crate::lark::{LIMITS, Lark, wire};
 use folkmoot_core::ids::{ChannelId, MemberId};
 use folkmoot_core::refusal;
 
@@ -21,7 +20,7 @@ fn login() -> &'static str {
 fn logged_in() -> LarkSession {
     let mut session = LarkSession::new(START);
     assert!(
-        matches!(&session.on_text(login(), START)[..], [Step::Ask(Ask::LogIn { token, agent: None }, _)] if token == "t")
+        matches!(&session.on_text(login(), START)[..], [Step::Ask(Ask::LogIn { token, agent: None, dialect: "" }, _)] if token == "t")
     );
     assert!(session.on_login(Ok(MemberId(7)), START).is_empty());
     session

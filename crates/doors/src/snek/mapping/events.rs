@@ -3,10 +3,10 @@
 use folkmoot_core::event::Event;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
+use folkmoot_wire::Id;
 use serde::Serialize;
-use serde_json::json;
 
-use super::super::objects::{color, names, text};
+use super::super::objects::{self, color, names, text};
 use super::super::{Dialect, wire};
 use crate::door::View;
 
@@ -47,48 +47,49 @@ pub fn event(event: &Event, dialect: Dialect, view: View<'_>) -> Option<String> 
 /// A message, or what it says now: the document has one event for both, and the uid tells them apart.
 fn message_event(v2_name: &'static str, message: &Message, dialect: Dialect, view: View<'_>) -> String {
     let text = text(message);
-    let fields = wire::MessageFields::new(message, &text, view.state);
+    let fields = objects::message(message, &text, view.state);
     match dialect {
-        Dialect::Document => to_text(&wire::MessageEvent { event: "message", fields }),
+        Dialect::Document => to_text(&wire::MessageEvent { event: "message".into(), fields }),
         Dialect::V2 => {
-            let channel_uid = &message.channel.to_string();
-            to_text(&wire::ChannelEvent { channel_uid, event: v2_name, data: fields })
+            let channel_uid = fields.channel_uid.clone();
+            to_text(&wire::ChannelEvent { channel_uid, event: v2_name.into(), data: fields })
         }
     }
 }
 
 /// The other dialect has no word for a message that is not final.
 fn streamed(stream: &Stream, dialect: Dialect, view: View<'_>) -> Option<String> {
-    let fields = wire::MessageFields::partial(stream, view.state);
-    (dialect == Dialect::Document).then(|| to_text(&wire::MessageEvent { event: "message", fields }))
+    let fields = objects::partial(stream, view.state);
+    (dialect == Dialect::Document).then(|| to_text(&wire::MessageEvent { event: "message".into(), fields }))
 }
 
 fn deleted(channel: ChannelId, message: MessageId) -> String {
-    let data = wire::MessageDeleted { channel_uid: channel.to_string(), uid: message.to_string() };
-    to_text(&wire::Event { event: "message_deleted", data })
+    let data = wire::MessageDeleted { channel_uid: Id::of(channel), uid: Id::of(message) };
+    to_text(&wire::Event { event: "message_deleted".into(), data })
 }
 
 fn typing(channel: ChannelId, member: MemberId, chosen: Option<Color>, view: View<'_>) -> String {
     let (username, nick) = names(member, view.state);
     let own = color(member.0);
     let data = wire::SetTyping {
-        user_uid: member.to_string(),
-        username,
-        nick,
-        channel_uid: channel.to_string(),
-        color: chosen.as_ref().map_or(&own, Color::as_str),
+        user_uid: Id::of(member),
+        username: username.into(),
+        nick: nick.into(),
+        channel_uid: Id::of(channel),
+        color: chosen.as_ref().map_or(own.as_str(), Color::as_str).into(),
     };
-    to_text(&wire::Event { event: "set_typing", data })
+    to_text(&wire::Event { event: "set_typing".into(), data })
 }
 
 fn came_or_went(event: &'static str, membership: &Membership) -> String {
-    to_text(&wire::Event { event, data: wire::JoinOrLeave { channel_uid: membership.channel.to_string() } })
+    let data = wire::JoinOrLeave { channel_uid: Id::of(membership.channel) };
+    to_text(&wire::Event { event: event.into(), data })
 }
 
 /// What a reader that was too slow is told once it reads again: `get_messages` has what it missed.
 pub fn lagged(dropped: u64, positions: &[(ChannelId, u64)]) -> String {
-    let channels: Vec<_> = positions.iter().map(|(channel, _)| channel).collect();
-    to_text(&wire::Event { event: "lagged", data: json!({ "dropped": dropped, "channel_uids": channels }) })
+    let channel_uids = positions.iter().map(|(channel, _)| Id::of(channel)).collect();
+    to_text(&wire::Event { event: "lagged".into(), data: wire::Lagged { dropped, channel_uids } })
 }
 
 fn to_text(frame: &impl Serialize) -> String {

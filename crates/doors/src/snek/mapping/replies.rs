@@ -49,7 +49,7 @@ pub fn reply(ticket: &Ticket, outcome: Result<&Reply, &Refusal>, view: View<'_>)
 
 fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
     match reply {
-        Reply::Connected(member) => json!(wire::User::seen_by(member, member.id, view.state)),
+        Reply::Connected(member) => json!(objects::user_seen_by(member, member.id, view.state)),
         Reply::Sent { message, .. } => json!({
             "uid": message.id,
             "channel_uid": message.channel,
@@ -119,21 +119,21 @@ fn data(ticket: &Ticket, reply: &Reply, view: View<'_>) -> Value {
 pub fn result(ticket: &Ticket, reader: Actor, result: &QueryResult, view: View<'_>) -> String {
     let state = view.state;
     match result {
-        QueryResult::Member(member) => answer(ticket, true, &wire::User::seen_by(member, reader.member, state)),
+        QueryResult::Member(member) => answer(ticket, true, &objects::user_seen_by(member, reader.member, state)),
         QueryResult::Members(members) if ticket.request == "search_user" => {
             answer(ticket, true, &members.iter().map(|member| member.name.as_str()).collect::<Vec<_>>())
         }
         QueryResult::Members(members) => {
-            answer(ticket, true, &members.iter().map(|member| wire::User::new(member, state)).collect::<Vec<_>>())
+            answer(ticket, true, &members.iter().map(|member| objects::user(member, state)).collect::<Vec<_>>())
         }
         QueryResult::Channels(ids) => {
             let rooms = ids.iter().filter_map(|id| state.channel(*id));
-            answer(ticket, true, &rooms.map(|room| wire::Channel::new(room, reader, state)).collect::<Vec<_>>())
+            answer(ticket, true, &rooms.map(|room| objects::channel(room, reader, state)).collect::<Vec<_>>())
         }
         QueryResult::Messages(messages) => {
             let texts: Vec<_> = messages.iter().map(objects::text).collect();
             let fields = |(message, text): (&'_ Message, &'_ std::borrow::Cow<'_, str>)| {
-                json!(wire::MessageFields::new(message, text, state))
+                json!(objects::message(message, text, state))
             };
             answer(ticket, true, &messages.iter().zip(&texts).map(fields).collect::<Vec<_>>())
         }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use folkmoot_clients::Backoff;
+use folkmoot_wire::lark::{ChannelJoin, Frame, SyncDone, SyncLagged, SyncResume};
+use serde_json::Value;
 
 use self::cursor::Cursor;
 use self::socket::{Socket, Trouble};
@@ -108,7 +110,7 @@ impl Tail {
     }
 
     async fn follow(&mut self) -> anyhow::Result<()> {
-        let mut attempt = 0;
+        let mut backoff = Backoff::for_reconnecting();
         let mut connected_before = false;
         loop {
             let started = Instant::now();
@@ -117,8 +119,10 @@ impl Tail {
                 Trouble::Lost(why) if !connected_before => return Err(super::Fault::failed(why).into()),
                 Trouble::Lost(why) => {
                     // Only a connection that held for a while shows that all is well again.
-                    attempt = if started.elapsed() > Duration::from_secs(60) { 0 } else { attempt + 1 };
-                    let pause = pause(attempt, rand::random());
+                    if started.elapsed() > Duration::from_secs(60) {
+                        backoff.reset();
+                    }
+                    let pause = backoff.next(rand::random());
                     output::note(&format!("{why}; trying again in {:.1} s", pause.as_secs_f64()));
                     tokio::time::sleep(pause).await;
                 }
@@ -152,25 +156,25 @@ impl Tail {
     }
 
     async fn subscribe(&self, socket: &mut Socket, at: usize) -> Result<(), Trouble> {
-        let channel_id = &self.watched[at].target.channel_id;
-        socket.send("channel.join", &json!({"channel_id": channel_id})).await?;
+        let channel_id = self.watched[at].target.channel_id.as_str().into();
+        socket.send(&ChannelJoin { channel_id }).await?;
         self.replay(socket, at).await
     }
 
     async fn replay(&self, socket: &mut Socket, at: usize) -> Result<(), Trouble> {
         let Watched { target, cursor } = &self.watched[at];
-        let request = json!({"channel_id": target.channel_id, "after_seq": cursor.shown()});
-        socket.send("sync.resume", &request).await
+        let channel_id = Some(target.channel_id.as_str().into());
+        socket.send(&SyncResume { channel_id, after_seq: Some(cursor.shown()), positions: None }).await
     }
 
-    async fn frame(&mut self, socket: &mut Socket, frame: &Value) -> anyhow::Result<Option<Trouble>> {
-        let data = &frame["data"];
-        let kind = text(frame, "type");
+    async fn frame(&mut self, socket: &mut Socket, frame: &Frame) -> anyhow::Result<Option<Trouble>> {
+        let kind = frame.kind.as_str();
         match kind {
-            "error" if !text(frame, "reply_to").is_empty() => return Ok(Some(refused(data))),
+            "error" if frame.reply_to.is_some() => return Ok(Some(refused(&frame.refused().error))),
             "sync.lagged" => {
-                for channel in items(&data["channels"]) {
-                    if let Some(trouble) = self.ask_again(socket, channel).await {
+                let lagged: Option<SyncLagged> = frame.read();
+                for position in lagged.into_iter().flat_map(|lagged| lagged.channels) {
+                    if let Some(trouble) = self.ask_again(socket, &position).await {
                         return Ok(Some(trouble));
                     }
                 }
@@ -178,8 +182,10 @@ impl Tail {
             }
             _ => {}
         }
-        let Some(at) = self.position(text(data, "channel_id")) else { return Ok(None) };
-        let seq = seq_of(data);
+        // What is printed is what came, also where it has fields that are newer than this program.
+        let Some(data) = frame.read::<Value>() else { return Ok(None) };
+        let Some(at) = self.position(text(&data, "channel_id")) else { return Ok(None) };
+        let seq = seq_of(&data);
         let ready = match kind {
             "sync.done" => self.watched[at].cursor.replayed(seq),
             "sync.reload" => match self.reload(at).await? {
@@ -187,7 +193,7 @@ impl Tail {
                 None => Vec::new(),
             },
             "message.new" => self.watched[at].cursor.take(seq, Some(message_of(data))),
-            "message.edit" if is_answer(data) => self.watched[at].cursor.take(seq, Some(message_of(data))),
+            "message.edit" if is_answer(&data) => self.watched[at].cursor.take(seq, Some(message_of(data))),
             kind if STORED.contains(&kind) => self.watched[at].cursor.take(seq, None),
             // Elsewhere `seq` means something else, such as how far somebody has read.
             _ => return Ok(None),
@@ -199,8 +205,8 @@ impl Tail {
         Ok(None)
     }
 
-    async fn ask_again(&mut self, socket: &mut Socket, channel: &Value) -> Option<Trouble> {
-        let at = self.position(text(channel, "channel_id"))?;
+    async fn ask_again(&mut self, socket: &mut Socket, position: &SyncDone) -> Option<Trouble> {
+        let at = self.position(&position.channel_id)?;
         self.watched[at].cursor.restart();
         self.replay(socket, at).await.err()
     }
@@ -248,8 +254,7 @@ impl Tail {
     }
 }
 
-fn refused(data: &Value) -> Trouble {
-    let said = text(data, "error");
+fn refused(said: &str) -> Trouble {
     let fault = super::Fault::failed(format!("the hub refused: {}", output::printable(said)));
     Trouble::Refused(match said {
         "not a channel member" => fault.hint("somebody in the channel can add you with `moot channel add CHANNEL YOU`"),
@@ -257,9 +262,17 @@ fn refused(data: &Value) -> Trouble {
     })
 }
 
-/// The message of a `message.new`: under its own key, or the data itself.
-fn message_of(data: &Value) -> Value {
-    data.get("message").unwrap_or(data).clone()
+/// The message of a frame as REST has it: the data itself, with the position of the message and not of the event. A hub that
+/// knows no plain frames has it under a key of its own.
+fn message_of(mut data: Value) -> Value {
+    let Some(fields) = data.as_object_mut() else { return data };
+    if let Some(message) = fields.remove("message") {
+        return message;
+    }
+    if let Some(seq) = fields.remove("message_seq") {
+        fields.insert("seq".to_owned(), seq);
+    }
+    data
 }
 
 /// Whether the message of a run became its answer: it has a position, and nobody changed it afterwards.
@@ -272,14 +285,10 @@ fn seq_of(value: &Value) -> u64 {
     value.get("seq").and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// 1 s, 2 s, 4 s … at most 30 s, a quarter more or less, so that not everybody comes back at once.
-fn pause(attempt: u32, chance: f64) -> Duration {
-    let seconds = 2_f64.powi(attempt.saturating_sub(1).min(5) as i32).min(30.0);
-    Duration::from_secs_f64(seconds * (0.75 + 0.5 * chance))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -292,11 +301,11 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_from_one_second_to_thirty() {
-        assert_eq!(pause(0, 0.5), Duration::from_secs(1));
-        assert_eq!(pause(1, 0.5), Duration::from_secs(1));
-        assert_eq!(pause(3, 0.5), Duration::from_secs(4));
-        assert_eq!(pause(40, 0.5), Duration::from_secs(30));
-        assert_eq!(pause(1, 0.0), Duration::from_millis(750));
+    fn a_message_is_printed_as_rest_has_it_whichever_way_it_came() {
+        let expected = json!({ "id": "msg_1", "seq": 7, "content": "hi" });
+        assert_eq!(message_of(json!({ "id": "msg_1", "seq": 9, "message_seq": 7, "content": "hi" })), expected);
+        assert_eq!(message_of(expected.clone()), expected);
+        let double = json!({ "id": "msg_1", "message_id": "msg_1", "seq": 9, "content": "hi", "message": expected });
+        assert_eq!(message_of(double), expected);
     }
 }

@@ -1,22 +1,24 @@
-//! The Lark WebSocket as a client speaks it: upgrade, log in, frames in and out.
+//! The connection of `moot tail`: one that is logged in, and what went wrong in words for people.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use folkmoot_peers::websocket::{self, OpenError};
-use futures_util::{SinkExt, StreamExt};
-use serde_json::{Value, json};
-use tungstenite::Message;
+use folkmoot_clients::lark::{self, LoginError, Outside, Timing};
+use folkmoot_clients::line::{Ended, Line};
+use folkmoot_clients::websocket::OpenError;
+use folkmoot_wire::lark::{Frame, Request};
+use tokio::sync::mpsc;
 
 use crate::cli::Fault;
-use crate::cli::client::{Hub, text};
+use crate::cli::client::Hub;
 
-/// The hub pings every 30 s; a line that is silent for longer than two of them is dead.
-const SILENCE: Duration = Duration::from_secs(75);
-const LOGIN: Duration = Duration::from_secs(15);
+const TIMING: Timing = Timing { heartbeat: Duration::from_secs(30), timeout: Duration::from_secs(15) };
+/// Frames that wait to be shown; then the hub waits too.
+const INCOMING: usize = 256;
 
 /// A connection that is logged in.
 pub struct Socket {
-    stream: websocket::Socket,
+    line: Line,
+    frames: mpsc::Receiver<Frame>,
 }
 
 /// Why there is no connection.
@@ -29,64 +31,52 @@ pub enum Trouble {
 
 impl Socket {
     pub async fn open(hub: &Hub) -> Result<Self, Trouble> {
-        let mut socket = Self { stream: upgrade(hub).await? };
+        let url = hub.url("/ws").map_err(|error| Trouble::Refused(Fault::failed(error.to_string())))?;
         let token = hub.token().map(|token| token.expose()).unwrap_or_default();
-        socket.send("auth.login", &json!({"token": token})).await?;
-        let answer = tokio::time::timeout(LOGIN, socket.next()).await;
-        let answer = answer.map_err(|_| Trouble::Lost("the hub does not answer the login".into()))??;
-        match text(&answer, "type") {
-            "auth.success" => Ok(socket),
-            "auth.fail" => {
-                let said = text(&answer["data"], "error");
-                let fault = Fault::failed(format!("the hub refused the login: {said}"));
-                Err(Trouble::Refused(fault.hint("log in again with `moot login`")))
-            }
-            other => Err(Trouble::Refused(hub.strange(&format!("it answered the login with `{other}`")))),
+        let login = lark::login(token.to_owned(), None);
+        let (incoming, frames) = mpsc::channel(INCOMING);
+        match lark::open(hub.http(), &url, &login, TIMING, incoming, Frame::parse).await {
+            Ok((line, _)) => Ok(Self { line, frames }),
+            Err(error) => Err(trouble(hub, error)),
         }
     }
 
-    pub async fn send(&mut self, kind: &str, data: &Value) -> Result<(), Trouble> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let id = uuid::Uuid::new_v4().to_string();
-        let frame = json!({"v": 1, "id": id, "type": kind, "ts": now as u64, "data": data});
-        self.stream.send(Message::text(frame.to_string())).await.map_err(|error| lost(&error))
+    pub async fn send<R: Request>(&mut self, asked: &R) -> Result<(), Trouble> {
+        let Outside { id, .. } = Outside::REAL;
+        self.line.write(Outside::REAL.frame(&id(), asked)).await.map_err(|ended| lost(&ended))
     }
 
     /// The next envelope; pings are answered on the way.
-    pub async fn next(&mut self) -> Result<Value, Trouble> {
-        loop {
-            let frame = tokio::time::timeout(SILENCE, self.stream.next()).await;
-            let frame = frame.map_err(|_| Trouble::Lost("the hub fell silent".into()))?;
-            match frame {
-                Some(Ok(Message::Text(text))) => {
-                    if let Ok(envelope) = serde_json::from_str(&text) {
-                        return Ok(envelope);
-                    }
-                }
-                Some(Ok(Message::Close(_))) | None => {
-                    return Err(Trouble::Lost("the hub closed the connection".into()));
-                }
-                Some(Ok(_)) => {}
-                Some(Err(error)) => return Err(lost(&error)),
-            }
+    pub async fn next(&mut self) -> Result<Frame, Trouble> {
+        match self.frames.recv().await {
+            Some(frame) => Ok(frame),
+            None => Err(lost(&self.line.ended().await)),
         }
     }
 }
 
-async fn upgrade(hub: &Hub) -> Result<websocket::Socket, Trouble> {
-    let url = hub.url("/ws").map_err(|error| Trouble::Refused(Fault::failed(error.to_string())))?;
-    websocket::open(hub.http(), url, None).await.map_err(|error| match error {
-        OpenError::Unreachable(error) => Trouble::Lost(hub.unreachable(&error).sentence),
+fn trouble(hub: &Hub, error: LoginError) -> Trouble {
+    match error {
+        LoginError::Unreachable(OpenError::Unreachable(error)) => Trouble::Lost(hub.unreachable(&error).sentence),
         // A proxy in front of a hub that restarts answers like this for a while.
-        OpenError::Refused(status) if status.is_server_error() => {
+        LoginError::Unreachable(OpenError::Refused(status)) if status.is_server_error() => {
             Trouble::Lost(format!("{} answered {status}", hub.address()))
         }
-        OpenError::Refused(status) => {
+        LoginError::Unreachable(OpenError::Refused(status)) => {
             Trouble::Refused(hub.strange(&format!("/ws answered {status} instead of a WebSocket")))
         }
-    })
+        LoginError::Silent => Trouble::Lost("the hub does not answer the login".into()),
+        LoginError::Lost(ended) => lost(&ended),
+        LoginError::Refused(said) => {
+            let fault = Fault::failed(format!("the hub refused the login: {said}"));
+            Trouble::Refused(fault.hint("log in again with `moot login`"))
+        }
+    }
 }
 
-fn lost(error: &tungstenite::Error) -> Trouble {
-    Trouble::Lost(format!("the connection broke: {error}"))
+fn lost(ended: &Ended) -> Trouble {
+    Trouble::Lost(match ended {
+        Ended::Closed => "the hub closed the connection".into(),
+        Ended::Broken(_) => ended.to_string(),
+    })
 }

@@ -14,7 +14,7 @@ use crate::websocket::{self, OpenError};
 
 /// Frames that wait for a slow server; then whoever writes waits too.
 const QUEUE: usize = 64;
-const MOST_FRAME_BYTES: usize = 16 << 20;
+const MAX_FRAME_BYTES: usize = 16 << 20;
 
 /// Why a line is no more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,16 +32,21 @@ pub struct Line {
     ended: watch::Receiver<Option<Ended>>,
 }
 
-/// Opens the WebSocket; what is wrong comes as words for people, without the address.
-pub async fn open(client: &Client, url: &Url) -> Result<websocket::Socket, String> {
+/// Opens the WebSocket.
+pub async fn connect(client: &Client, url: &Url) -> Result<websocket::Socket, OpenError> {
     let config = WebSocketConfig::default()
         .read_buffer_size(16 << 10)
-        .max_message_size(Some(MOST_FRAME_BYTES))
-        .max_frame_size(Some(MOST_FRAME_BYTES));
-    websocket::open(client, url.clone(), Some(config)).await.map_err(|error| match error {
-        OpenError::Unreachable(error) => innermost(&error.without_url()),
+        .max_message_size(Some(MAX_FRAME_BYTES))
+        .max_frame_size(Some(MAX_FRAME_BYTES));
+    websocket::open(client, url.clone(), Some(config)).await
+}
+
+/// What is wrong in words for people, without the address.
+pub fn words(error: &OpenError) -> String {
+    match error {
+        OpenError::Unreachable(error) => innermost(error),
         OpenError::Refused(status) => format!("the server answered {status} instead of a WebSocket"),
-    })
+    }
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {

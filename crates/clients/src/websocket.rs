@@ -27,12 +27,12 @@ pub async fn open(client: &Client, url: Url, config: Option<WebSocketConfig>) ->
         .header(header::UPGRADE, "websocket")
         .header(header::SEC_WEBSOCKET_VERSION, "13")
         .header(header::SEC_WEBSOCKET_KEY, &key);
-    let answer = request.send().await.map_err(OpenError::Unreachable)?;
+    let answer = request.send().await.map_err(|error| OpenError::Unreachable(error.without_url()))?;
     let accept = answer.headers().get(header::SEC_WEBSOCKET_ACCEPT).and_then(|value| value.to_str().ok());
     if accept != Some(derive_accept_key(key.as_bytes()).as_str()) {
         return Err(OpenError::Refused(answer.status()));
     }
-    let stream = answer.upgrade().await.map_err(OpenError::Unreachable)?;
+    let stream = answer.upgrade().await.map_err(|error| OpenError::Unreachable(error.without_url()))?;
     Ok(WebSocketStream::from_raw_socket(stream, Role::Client, config).await)
 }
 

@@ -10,7 +10,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// How much of a refusal's own words is passed on.
 const MAX_REASON_CHARS: usize = 300;
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 pub struct Endpoint {
@@ -18,7 +18,7 @@ pub struct Endpoint {
     api_key: String,
     pub model: String,
     client: Client,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl std::fmt::Debug for Endpoint {
@@ -62,20 +62,20 @@ impl PeerError {
 }
 
 impl Endpoint {
-    /// `patience` is how long a whole answer may take; a stream may go on longer as long as something comes.
-    pub fn new(base_url: &str, api_key: &str, model: &str, patience: Duration) -> Result<Self, PeerError> {
+    /// `timeout` is how long a whole answer may take; a stream may go on longer as long as something comes.
+    pub fn new(base_url: &str, api_key: &str, model: &str, timeout: Duration) -> Result<Self, PeerError> {
         Ok(Self {
             base_url: base_url.trim_end_matches('/').to_owned(),
             api_key: api_key.to_owned(),
             model: model.to_owned(),
-            client: client(CONNECT_PATIENCE, patience)?,
-            patience,
+            client: client(CONNECT_TIMEOUT, timeout)?,
+            timeout,
         })
     }
 
     /// The same endpoint, with another time in which a connection must open.
-    pub fn connect_patience(self, connect_patience: Duration) -> Result<Self, PeerError> {
-        Ok(Self { client: client(connect_patience, self.patience)?, ..self })
+    pub fn connect_timeout(self, connect_timeout: Duration) -> Result<Self, PeerError> {
+        Ok(Self { client: client(connect_timeout, self.timeout)?, ..self })
     }
 
     pub(crate) fn post(&self, path: &str) -> RequestBuilder {
@@ -85,9 +85,9 @@ impl Endpoint {
 
     /// The headers of a good answer; anything else is an error with the endpoint's own reason.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, PeerError> {
-        let response = match tokio::time::timeout(self.patience, request.send()).await {
+        let response = match tokio::time::timeout(self.timeout, request.send()).await {
             Ok(sent) => sent.map_err(|error| self.fault(error))?,
-            Err(_) => return Err(PeerError::TimedOut(self.patience)),
+            Err(_) => return Err(PeerError::TimedOut(self.timeout)),
         };
         if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
     }
@@ -98,7 +98,7 @@ impl Endpoint {
             let response = self.send(request).await?;
             self.body(response).await
         };
-        tokio::time::timeout(self.patience, whole).await.unwrap_or(Err(PeerError::TimedOut(self.patience)))
+        tokio::time::timeout(self.timeout, whole).await.unwrap_or(Err(PeerError::TimedOut(self.timeout)))
     }
 
     async fn body(&self, mut response: Response) -> Result<Bytes, PeerError> {
@@ -123,7 +123,7 @@ impl Endpoint {
     }
 
     fn fault(&self, error: reqwest::Error) -> PeerError {
-        if error.is_timeout() { PeerError::TimedOut(self.patience) } else { PeerError::Unreachable(cause(error)) }
+        if error.is_timeout() { PeerError::TimedOut(self.timeout) } else { PeerError::Unreachable(cause(error)) }
     }
 
     async fn refusal(&self, response: Response) -> PeerError {
@@ -141,8 +141,8 @@ impl Endpoint {
     }
 }
 
-fn client(connect_patience: Duration, patience: Duration) -> Result<Client, PeerError> {
-    let client = Client::builder().connect_timeout(connect_patience).read_timeout(patience).build();
+fn client(connect_timeout: Duration, timeout: Duration) -> Result<Client, PeerError> {
+    let client = Client::builder().connect_timeout(connect_timeout).read_timeout(timeout).build();
     client.map_err(|error| PeerError::Unreachable(cause(error)))
 }
 

@@ -3,45 +3,54 @@
 //! Whatever is sent while the hub is away waits here and goes out when it is back. Calls do not wait: their caller hears
 //! at once that the connection is lost and decides itself. Whoever owes the hub something keeps it in the journal.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use folkmoot_peers::Backoff;
-use folkmoot_peers::line::{self, Line};
+use folkmoot_wire::lark::{AuthSuccess, Envelope, Frame, MAX_FRAME_BYTES, Request};
 use parking_lot::Mutex;
-use reqwest::{Client, Url};
-use serde_json::{Value, json};
+use reqwest::{Client as Http, Url};
+use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::settings::Key;
-use crate::wire::{Frame, MOST_FRAME_BYTES, envelope, new_id, owned};
+use super::{Key, LoginError, Outside, Timing, login, open};
+use crate::backoff::Backoff;
+use crate::calls::Calls;
+use crate::line::Line;
 
-const HEARTBEAT: Duration = Duration::from_secs(20);
-const PATIENCE: Duration = Duration::from_secs(20);
 /// How many frames wait for the hub; further ones that nobody is owed are dropped.
-const MOST_WAITING: usize = 20_000;
+const MAX_WAITING: usize = 20_000;
 /// Frames that wait to be read; then the hub waits too.
 const INCOMING: usize = 1024;
+
+/// Which hub, as whom, and how patiently.
+pub struct Settings {
+    pub http: Http,
+    pub url: Url,
+    pub key: Key,
+    pub timing: Timing,
+    pub backoff: Backoff,
+    pub outside: Outside,
+}
+
+impl Settings {
+    pub fn new(http: Http, url: Url, key: Key) -> Self {
+        let (timing, outside) = (Timing::default(), Outside::REAL);
+        Self { http, url, key, timing, backoff: Backoff::for_reconnecting(), outside }
+    }
+}
 
 /// What the hub says, and how the connection fares.
 #[derive(Debug)]
 pub enum Heard {
-    /// Logged in; nothing but [`Link::first`] goes out before [`Link::ready`].
-    LoggedIn(Identity),
+    /// Logged in; nothing but [`Client::first`] goes out before [`Client::ready`].
+    LoggedIn(AuthSuccess),
     Lost,
     Frame(Frame),
     /// The hub does not know the key.
     Refused(String),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    pub member_id: String,
-    pub workspace_id: String,
-    pub name: String,
 }
 
 /// Why a call has no answer.
@@ -59,35 +68,39 @@ impl CallError {
     }
 }
 
-type Answer = Result<Value, CallError>;
+type Answer = Result<Box<RawValue>, CallError>;
 
 /// The way to the hub; clones share it. It ends when the last one is gone.
 #[derive(Clone)]
-pub struct Link {
+pub struct Client {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     queue: mpsc::UnboundedSender<String>,
     waiting: AtomicUsize,
-    calls: Mutex<HashMap<String, oneshot::Sender<Answer>>>,
+    calls: Calls<Answer>,
     line: Mutex<Option<Arc<Line>>>,
     ready: watch::Sender<bool>,
+    timing: Timing,
+    outside: Outside,
 }
 
-impl Link {
+impl Client {
     /// Begins to connect; what happens comes to `heard`.
-    pub fn start(client: Client, url: Url, key: Key, heard: mpsc::Sender<Heard>) -> Self {
+    pub fn start(settings: Settings, heard: mpsc::Sender<Heard>) -> Self {
         let (queue, queued) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             queue,
             waiting: AtomicUsize::new(0),
-            calls: Mutex::default(),
+            calls: Calls::default(),
             line: Mutex::default(),
             ready: watch::Sender::new(false),
+            timing: settings.timing,
+            outside: settings.outside,
         });
-        let keeper = Keeper { client, url, key, heard, shared: Arc::downgrade(&shared), queued };
-        tokio::spawn(keeper.keep());
+        let supervisor = Supervisor { settings, heard, shared: Arc::downgrade(&shared), queued };
+        tokio::spawn(supervisor.keep());
         Self { shared }
     }
 
@@ -100,20 +113,26 @@ impl Link {
         *self.shared.ready.borrow()
     }
 
-    /// Sends a frame when the hub is there; `false` when too much waits already.
-    pub fn send(&self, kind: &str, data: &Value) -> bool {
-        self.send_as(&new_id(), kind, data)
+    /// Sends a request when the hub is there; `false` when too much waits already.
+    pub fn send<R: Request>(&self, asked: &R) -> bool {
+        self.has_room() && self.queue(self.shared.outside.frame(&(self.shared.outside.id)(), asked))
     }
 
-    pub fn send_as(&self, id: &str, kind: &str, data: &Value) -> bool {
-        if self.shared.waiting.load(Ordering::Relaxed) >= MOST_WAITING {
-            return false;
-        }
-        self.queue(envelope(id, kind, data))
+    /// The same for a request that was kept as its type and data.
+    pub fn send_kept(&self, kind: &str, data: &Value) -> bool {
+        self.has_room() && self.queue(self.kept(&(self.shared.outside.id)(), kind, data))
+    }
+
+    fn has_room(&self) -> bool {
+        self.shared.waiting.load(Ordering::Relaxed) < MAX_WAITING
+    }
+
+    fn kept(&self, id: &str, kind: &str, data: &Value) -> String {
+        Envelope::new(id.into(), kind, (self.shared.outside.now)(), data).text()
     }
 
     fn queue(&self, text: String) -> bool {
-        if text.len() > MOST_FRAME_BYTES {
+        if text.len() > MAX_FRAME_BYTES {
             tracing::warn!(bytes = text.len(), "a frame is too large for the hub and was dropped");
             return false;
         }
@@ -122,19 +141,25 @@ impl Link {
     }
 
     /// Sends a request and waits for its answer; at once [`CallError::Lost`] when the hub is away.
-    pub async fn call(&self, kind: &str, data: &Value) -> Answer {
-        self.begin(&new_id(), kind, data).await
+    pub async fn call<R: Request>(&self, asked: &R) -> Result<R::Answer, CallError> {
+        let id = (self.shared.outside.id)();
+        let frame = self.shared.outside.frame(&id, asked);
+        typed::<R>(&self.begin_with(&id, frame).await?)
     }
 
-    /// Queued now, behind everything that was queued before; the answer may be waited for or not.
+    /// A request that was kept. Queued now, behind everything that was queued before; the answer may be waited for or not.
     pub fn begin(&self, id: &str, kind: &str, data: &Value) -> impl Future<Output = Answer> + Send + use<> {
+        self.begin_with(id, self.kept(id, kind, data))
+    }
+
+    fn begin_with(&self, id: &str, frame: String) -> impl Future<Output = Answer> + Send + use<> {
         let too_large =
             || CallError::Refused { code: "TOO_LARGE".to_owned(), text: "the frame is too large".to_owned() };
         let asked = match self.is_ready() {
             false => Err(CallError::Lost),
             true => {
-                let answer = self.shared.expect(id);
-                if self.queue(envelope(id, kind, data)) { Ok(answer) } else { Err(too_large()) }
+                let answer = self.shared.calls.expect(id);
+                if self.queue(frame) { Ok(answer) } else { Err(too_large()) }
             }
         };
         let (shared, id) = (Arc::clone(&self.shared), id.to_owned());
@@ -142,12 +167,12 @@ impl Link {
     }
 
     /// A request before everything that waits, right after the log-in.
-    pub async fn first(&self, kind: &str, data: &Value) -> Answer {
-        let id = new_id();
+    pub async fn first<R: Request>(&self, asked: &R) -> Result<R::Answer, CallError> {
+        let id = (self.shared.outside.id)();
         let Some(line) = self.shared.line.lock().clone() else { return Err(CallError::Lost) };
-        let answer = self.shared.expect(&id);
-        line.write(envelope(&id, kind, data)).await.map_err(|_| CallError::Lost)?;
-        self.shared.wait(&id, answer).await
+        let answer = self.shared.calls.expect(&id);
+        line.write(self.shared.outside.frame(&id, asked)).await.map_err(|_| CallError::Lost)?;
+        typed::<R>(&self.shared.wait(&id, answer).await?)
     }
 
     pub fn close(&self) {
@@ -157,8 +182,8 @@ impl Link {
     }
 
     /// Waits until everything that was sent so far has left, as long as the hub is there.
-    pub async fn flushed(&self, patience: Duration) {
-        let _ = timeout(patience, async {
+    pub async fn flushed(&self, within: Duration) {
+        let _ = timeout(within, async {
             while self.is_ready() && self.shared.waiting.load(Ordering::Relaxed) > 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -167,82 +192,71 @@ impl Link {
     }
 }
 
-impl Shared {
-    fn expect(&self, id: &str) -> oneshot::Receiver<Answer> {
-        let (sender, answer) = oneshot::channel();
-        self.calls.lock().insert(id.to_owned(), sender);
-        answer
-    }
+fn typed<R: Request>(answer: &RawValue) -> Result<R::Answer, CallError> {
+    serde_json::from_str(answer.get()).map_err(|_| CallError::Refused {
+        code: "STRANGE".to_owned(),
+        text: format!("the hub's answer to `{}` cannot be understood", R::TYPE),
+    })
+}
 
+impl Shared {
     async fn wait(&self, id: &str, answer: oneshot::Receiver<Answer>) -> Answer {
-        match timeout(PATIENCE, answer).await {
+        match timeout(self.timing.timeout, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(CallError::Lost),
             Err(_) => {
-                self.calls.lock().remove(id);
+                self.calls.forget(id);
                 Err(CallError::Lost)
             }
         }
     }
 
-    /// Hands an answer to its call; what is not one is for the daemon.
+    /// Hands an answer to its call; what is not one is for whoever listens.
     fn answered(&self, frame: Frame) -> Option<Frame> {
-        let waiting = frame.reply_to.as_ref().and_then(|id| self.calls.lock().remove(id));
-        let Some(waiting) = waiting else { return Some(frame) };
+        let Some(id) = frame.reply_to.as_deref().filter(|id| self.calls.is_waiting(id)) else { return Some(frame) };
         let answer = match frame.kind.as_str() {
-            "error" => Err(refused(&frame.data)),
-            _ => Ok(frame.data),
+            "error" => Err(refused(&frame)),
+            _ => Ok(frame.data.clone().unwrap_or_else(|| RawValue::NULL.to_owned())),
         };
-        let _ = waiting.send(answer);
+        self.calls.answer(id, answer);
         None
     }
 }
 
-pub fn refused(data: &Value) -> CallError {
-    let text = owned(data, "error").or_else(|| owned(data, "message")).unwrap_or_else(|| "refused".to_owned());
-    CallError::Refused { code: owned(data, "code").unwrap_or_default(), text }
+fn refused(frame: &Frame) -> CallError {
+    let said = frame.refused();
+    let sentence = [Some(&said.error), said.message.as_ref()].into_iter().flatten().find(|text| !text.is_empty());
+    let text = sentence.map_or_else(|| "refused".to_owned(), |text| text.clone().into_owned());
+    CallError::Refused { code: said.code.into_owned(), text }
 }
 
 /// The task that connects, and its end of everything.
-struct Keeper {
-    client: Client,
-    url: Url,
-    key: Key,
+struct Supervisor {
+    settings: Settings,
     heard: mpsc::Sender<Heard>,
     shared: std::sync::Weak<Shared>,
     queued: mpsc::UnboundedReceiver<String>,
 }
 
-impl Keeper {
+impl Supervisor {
     async fn keep(mut self) {
-        let mut backoff = Backoff::for_reconnecting();
+        let mut backoff = self.settings.backoff.clone();
         loop {
             match self.connect().await {
                 Ok((line, identity, frames)) => {
                     backoff.reset();
-                    let Some(shared) = self.shared.upgrade() else { return };
-                    *shared.line.lock() = Some(Arc::clone(&line));
-                    drop(shared);
-                    if self.heard.send(Heard::LoggedIn(identity)).await.is_err() {
-                        return;
-                    }
-                    self.carry(&line, frames).await;
-                    let Some(shared) = self.shared.upgrade() else { return };
-                    shared.ready.send_replace(false);
-                    shared.line.lock().take();
-                    shared.calls.lock().clear();
-                    if self.heard.send(Heard::Lost).await.is_err() {
+                    if self.serve(line, identity, frames).await.is_none() {
                         return;
                     }
                 }
-                Err(Failure::Refused(why)) => {
+                Err(LoginError::Refused(why)) => {
                     if self.heard.send(Heard::Refused(why)).await.is_err() {
                         return;
                     }
                 }
-                Err(Failure::Unreachable(why)) => tracing::debug!(why, "the hub cannot be reached"),
+                Err(error) => tracing::debug!(%error, "the hub cannot be reached"),
             }
-            let pause = backoff.next(rand::random());
+            let pause = backoff.next((self.settings.outside.chance)());
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.heard.closed() => return,
@@ -250,36 +264,24 @@ impl Keeper {
         }
     }
 
-    async fn connect(&self) -> Result<(Arc<Line>, Identity, mpsc::Receiver<Frame>), Failure> {
-        let opened = timeout(PATIENCE, line::open(&self.client, &self.url)).await;
-        let socket = match opened {
-            Ok(opened) => opened.map_err(Failure::Unreachable)?,
-            Err(_) => return Err(Failure::Unreachable("the hub does not answer".to_owned())),
-        };
-        let (incoming, mut frames) = mpsc::channel(INCOMING);
-        let line = Arc::new(Line::start(socket, HEARTBEAT, incoming, Frame::parse));
-        let login = json!({"token": (self.key)()});
-        let sent = line.write(envelope(&new_id(), "auth.login", &login)).await;
-        sent.map_err(|ended| Failure::Unreachable(ended.to_string()))?;
-        loop {
-            let frame = match timeout(PATIENCE, frames.recv()).await {
-                Ok(Some(frame)) => frame,
-                _ => return Err(Failure::Unreachable("the hub does not answer the log-in".to_owned())),
-            };
-            let field = |name: &str| owned(&frame.data, name).unwrap_or_default();
-            match frame.kind.as_str() {
-                "auth.success" => {
-                    let identity = Identity {
-                        member_id: field("member_id"),
-                        workspace_id: field("workspace_id"),
-                        name: field("name"),
-                    };
-                    return Ok((line, identity, frames));
-                }
-                "auth.fail" | "error" => return Err(Failure::Refused(field("error"))),
-                _ => {}
-            }
-        }
+    async fn connect(&self) -> Result<(Arc<Line>, AuthSuccess, mpsc::Receiver<Frame>), LoginError> {
+        let Settings { http, url, key, timing, .. } = &self.settings;
+        let (incoming, frames) = mpsc::channel(INCOMING);
+        let (line, identity) = open(http, url, &login(key(), None), *timing, incoming, Frame::parse).await?;
+        Ok((Arc::new(line), identity, frames))
+    }
+
+    /// One connection from its log-in to its end; none when nobody listens any more.
+    async fn serve(&mut self, line: Arc<Line>, identity: AuthSuccess, frames: mpsc::Receiver<Frame>) -> Option<()> {
+        *self.shared.upgrade()?.line.lock() = Some(Arc::clone(&line));
+        self.heard.send(Heard::LoggedIn(identity)).await.ok()?;
+        self.carry(&line, frames).await;
+        let shared = self.shared.upgrade()?;
+        shared.ready.send_replace(false);
+        shared.line.lock().take();
+        shared.calls.forget_all();
+        drop(shared);
+        self.heard.send(Heard::Lost).await.ok()
     }
 
     /// Reads and writes until the connection ends.
@@ -314,9 +316,4 @@ impl Keeper {
             }
         }
     }
-}
-
-enum Failure {
-    Unreachable(String),
-    Refused(String),
 }

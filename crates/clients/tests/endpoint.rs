@@ -5,8 +5,8 @@ mod support;
 
 use std::time::Duration;
 
-use folkmoot_peers::llm::{Message, Request, Tool};
-use folkmoot_peers::{Endpoint, PeerError};
+use folkmoot_clients::llm::{Message, Request, Tool};
+use folkmoot_clients::{Endpoint, PeerError};
 use serde_json::json;
 use support::{End, FakeOpenAi, Reply, calls, piece, says};
 

@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::door::Limits;
+use crate::{Id, Millis};
 
+pub const MAX_FRAME_BYTES: usize = 1024 * 1024;
 /// A client that does not read is cut off at this many waiting sentences; it is never thinned silently.
-pub const LIMITS: Limits = Limits { frame_bytes: 1024 * 1024, queued_frames: 1024, subscriptions: 0 };
+pub const MAX_QUEUED_FRAMES: usize = 1024;
 
 pub const MAX_CONNECTIONS: usize = 100;
-pub const PING_INTERVAL_MS: i64 = 30_000;
-pub const PONG_TIMEOUT_MS: i64 = 10_000;
+pub const PING_INTERVAL_MS: Millis = 30_000;
+pub const PONG_TIMEOUT_MS: Millis = 10_000;
 
 pub const MAX_NAME_CHARS: usize = 64;
 pub const MAX_DESCRIPTION_CHARS: usize = 1024;
@@ -31,8 +32,16 @@ pub struct Incoming<'a> {
     pub payload: Option<&'a RawValue>,
 }
 
+/// The same as either side sends it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outgoing<'a, T> {
+    #[serde(rename = "type")]
+    pub kind: &'a str,
+    pub payload: T,
+}
+
 /// Registration as it came: each field is looked at on its own, because each has an error of its own.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Registration {
     #[serde(default)]
     pub name: Value,
@@ -45,18 +54,18 @@ pub struct Registration {
 }
 
 /// `registration_response`.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegistrationResponse<'a> {
     pub success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub client_id: Option<uuid::Uuid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<Id>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<ErrorCode>,
-    pub message: &'a str,
+    pub message: Cow<'a, str>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     InvalidName,
@@ -67,36 +76,36 @@ pub enum ErrorCode {
 }
 
 /// `message`: a sentence for the client.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RoutedMessage<'a> {
-    pub id: String,
-    pub text: &'a str,
-    pub timestamp: String,
+    pub id: Id,
+    pub text: Cow<'a, str>,
+    pub timestamp: Cow<'a, str>,
     pub metadata: Metadata<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata<'a> {
-    pub input_method: &'static str,
+    pub input_method: Cow<'a, str>,
     pub direct_routed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub routing_reason: Option<&'a str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routing_reason: Option<Cow<'a, str>>,
 }
 
 /// `response`: what the client says to a sentence.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Response {
-    pub message_id: String,
+    pub message_id: Id,
     #[serde(rename = "type")]
     pub kind: ResponseKind,
     pub payload: ResponsePayload,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResponseKind {
     Ack,
@@ -105,7 +114,7 @@ pub enum ResponseKind {
 }
 
 /// All fields are optional, and clients that fill one with something else than text mean nothing by it.
-#[derive(Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ResponsePayload {
     #[serde(default)]
     pub reason: Value,

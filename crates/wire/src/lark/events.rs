@@ -1,0 +1,578 @@
+//! What a hub answers and tells, in the document's order and words.
+//!
+//! The hub's own objects (a run, a task, a delivery …) are written by its doors, which share them with REST; a type that
+//! holds one takes it as a parameter. What our clients read of them stands here: [`Message`], [`Run`], [`WokenBy`].
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::requests::DaemonAgent;
+use super::values::*;
+use crate::{Id, Millis};
+
+/// The answer that does not come; whatever a hub says instead is read as this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Nothing {}
+
+// Answers.
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthSuccess {
+    pub member_id: Id,
+    pub workspace_id: Id,
+    #[serde(default)]
+    pub name: String,
+    #[serde(rename = "type", default = "human")]
+    pub kind: MemberKind,
+}
+
+fn human() -> MemberKind {
+    MemberKind::Human
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AuthFail<'a> {
+    #[serde(default)]
+    pub error: Cow<'a, str>,
+}
+
+/// `error`: the sentence, and a stable code beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused<'a> {
+    #[serde(default)]
+    pub error: Cow<'a, str>,
+    #[serde(default)]
+    pub code: Cow<'a, str>,
+    /// The sentence with what it is about, where that says more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<Cow<'a, str>>,
+}
+
+/// `channel.join`, `channel.leave`, `channel.delete`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelRef {
+    pub channel_id: Id,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AgentWelcome<'a> {
+    pub agent_id: Id,
+    pub status: Cow<'a, str>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DaemonRegistered {
+    pub daemon_id: String,
+    pub agents: Vec<DaemonAgent>,
+    /// Those it may not carry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<NotCarried>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NotCarried {
+    pub agent_id: Id,
+    pub error: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageAck {
+    pub message_id: Id,
+    /// The same; some clients read one, some the other.
+    pub id: Id,
+    pub channel_id: Id,
+    pub seq: u64,
+    pub created_at: Millis,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CallOffered<S = String> {
+    pub call_id: Id,
+    pub status: S,
+}
+
+/// What became of a question: the note only when it is decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalAnswer {
+    pub id: Id,
+    pub status: ApprovalStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_note: Option<Option<String>>,
+}
+
+impl ApprovalAnswer {
+    pub fn note(&self) -> Option<&str> {
+        self.review_note.as_ref()?.as_deref()
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct InboxAcked<'a> {
+    pub item_id: Id,
+    pub status: Cow<'a, str>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DraftAck {
+    pub draft_id: Id,
+    pub room_version: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DraftResult<'a> {
+    pub draft_id: Id,
+    pub valid: bool,
+    pub current_version: u64,
+    pub draft_version: u64,
+    pub version_delta: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recent_messages: Vec<RecentMessage<'a>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DraftSent<'a> {
+    pub message_id: Id,
+    pub draft_id: Id,
+    pub status: Cow<'a, str>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReviewAnswer {
+    pub review_id: Id,
+    pub status: String,
+}
+
+/// `wake.pass`, `wake.fail`, `wake.join`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeliveryAnswer<D> {
+    pub delivery: D,
+}
+
+/// The answer to `run.start`; `resumed` when the run was begun before.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunStarted<R> {
+    pub run: R,
+    #[serde(default)]
+    pub resumed: bool,
+}
+
+/// A run as it is now: the answers to `run.complete` and `run.stop`, and `run.started`, `run.updated`, `run.completed`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunCompleted<R> {
+    pub run: R,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRef {
+    pub run_id: Id,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionAnswer<S> {
+    pub session: S,
+}
+
+/// `session.forget`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ThreadRef {
+    pub channel_id: Id,
+    pub thread_id: Id,
+}
+
+/// `sync.done`, and `sync.reload` where too much was missed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncDone {
+    pub channel_id: Id,
+    pub seq: u64,
+}
+
+// Events.
+
+/// A message as our clients read it: `message.new` and `message.edit` of [`Frames::Plain`], and the object of REST.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub id: Id,
+    pub channel_id: Id,
+    pub sender_id: Id,
+    #[serde(default)]
+    pub sender_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<Id>,
+    pub content: String,
+    #[serde(default)]
+    pub content_type: ContentType,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_id: Option<Id>,
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<Millis>,
+    #[serde(default)]
+    pub edit_count: u32,
+    #[serde(default)]
+    pub reply_count: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reactions: Vec<Reaction>,
+    #[serde(default)]
+    pub created_at: Millis,
+    #[serde(default)]
+    pub updated_at: Millis,
+    /// The position of the event; none where nothing was stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// The position of the message itself, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_id: Option<Id>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub deleted: bool,
+    /// It shows how far a run is, and will be something else.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub progress: bool,
+    /// It is being written; the final message has another id.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_id: Option<Id>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+/// `message.new` and `message.edit` with the message at the top, and again below `message` for the clients that look
+/// for it there. At the top `seq` is the position of the event, which for an edit is not that of the message.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoubleMessage<M> {
+    pub message_id: Id,
+    #[serde(flatten)]
+    pub fields: M,
+    pub message: M,
+}
+
+/// The same with the message once.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlainMessage<M> {
+    #[serde(flatten)]
+    pub fields: M,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<u64>,
+}
+
+/// A live message as clients understand it that know only `message.new`, `message.edit` and `message.delete`.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartialMessage<'a> {
+    pub id: Id,
+    pub channel_id: Id,
+    pub sender_id: Id,
+    pub sender_name: &'a str,
+    pub content: &'a str,
+    pub content_type: ContentType,
+    #[serde(rename = "type")]
+    pub kind: &'a str,
+    pub metadata: Nothing,
+    pub partial: bool,
+    pub final_id: Id,
+    pub edit_count: u32,
+    pub reply_count: u32,
+    pub created_at: Millis,
+    pub updated_at: Millis,
+}
+
+/// `message.delete`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MessageDeleted {
+    pub id: Id,
+    pub message_id: Id,
+    pub channel_id: Id,
+    #[serde(default)]
+    pub thread_id: Option<Id>,
+    pub seq: u64,
+}
+
+/// `message.delete` of a live message: it has no position, and says which message takes its place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DraftGone {
+    pub id: Id,
+    pub message_id: Id,
+    pub channel_id: Id,
+    pub partial: bool,
+    pub final_id: Id,
+}
+
+/// `reaction.add`, `reaction.remove`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reacted<'a, R> {
+    pub message_id: Id,
+    pub channel_id: Id,
+    pub member_id: Id,
+    pub name: &'a str,
+    pub emoji: &'a str,
+    pub reactions: &'a [R],
+    pub seq: u64,
+}
+
+/// `pin.add`, `pin.remove`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pinned {
+    pub id: Id,
+    pub pin_id: Id,
+    pub channel_id: Id,
+    pub message_id: Id,
+    pub pinned_by: Id,
+    pub created_at: Millis,
+    pub seq: u64,
+}
+
+/// `channel.joined`, `channel.left`, `typing.start`, `typing.stop`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MemberOfChannel<'a> {
+    pub channel_id: Id,
+    pub member_id: Id,
+    pub name: Cow<'a, str>,
+}
+
+/// `member.left`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MemberLeft<'a> {
+    pub member_id: Id,
+    pub name: Cow<'a, str>,
+}
+
+/// `presence.update`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PresenceChanged {
+    pub member_id: Id,
+    pub status: Presence,
+}
+
+/// `channel.read`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChannelWasRead {
+    pub channel_id: Id,
+    pub seq: u64,
+    pub unread_count: u64,
+}
+
+/// `task.assigned`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskAssigned<T> {
+    pub task: T,
+    pub message: String,
+}
+
+/// `task.delete`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskDeleted {
+    pub id: Id,
+    pub task_id: Id,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CallRing<'a> {
+    pub call_id: Id,
+    pub caller_id: Id,
+    pub caller_name: Cow<'a, str>,
+    #[serde(rename = "type")]
+    pub kind: Cow<'a, str>,
+}
+
+/// `call.offer` as the callee gets it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CallOffering<'a> {
+    pub call_id: Id,
+    pub caller_id: Id,
+    #[serde(rename = "type")]
+    pub kind: Cow<'a, str>,
+    pub sdp: Cow<'a, str>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CallAnswered<'a> {
+    pub call_id: Id,
+    pub sdp: Cow<'a, str>,
+}
+
+/// A candidate is passed on as it came, never read: not everything that is JSON by the letter can be.
+#[derive(Clone, Debug, Serialize)]
+pub struct CallCandidate<'a> {
+    pub call_id: Id,
+    pub from_id: Id,
+    pub candidate: &'a RawValue,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CallEnded<'a> {
+    pub call_id: Id,
+    pub reason: Cow<'a, str>,
+}
+
+/// `run.action`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunActed<A> {
+    pub run_id: Id,
+    pub channel_id: Id,
+    pub thread_id: Id,
+    pub action: A,
+}
+
+/// `run.stop` as the agent gets it: somebody wants the run to end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopAsked {
+    pub run_id: Id,
+    #[serde(default)]
+    pub agent_id: Id,
+    #[serde(default)]
+    pub agent_name: String,
+}
+
+/// `sync.lagged`: how many frames were dropped, and after which position to resume each channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncLagged {
+    pub dropped: u64,
+    pub channels: Vec<SyncDone>,
+}
+
+/// A run as far as the agent that works on it needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub id: Id,
+    #[serde(default)]
+    pub channel_id: Id,
+    #[serde(default)]
+    pub thread_id: Id,
+    #[serde(default)]
+    pub trigger_id: Id,
+    #[serde(default)]
+    pub resume: Option<String>,
+    #[serde(default)]
+    pub stop_requested: bool,
+}
+
+/// `approval.result`, as far as whoever asked needs it; the whole question is in the frame.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalResult {
+    pub id: Id,
+}
+
+/// `agent.wake`, with the hub's task as `T`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+pub struct AgentWake<'a, T> {
+    #[serde(default)]
+    pub reason: Cow<'a, str>,
+    #[serde(default)]
+    pub agent_id: Option<Id>,
+    pub agent_name: Cow<'a, str>,
+    pub context: WakeContext<'a, T>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+pub struct WakeContext<'a, T> {
+    #[serde(default)]
+    pub channel: Option<WakeChannel<'a>>,
+    #[serde(default)]
+    pub recent_messages: Vec<RecentMessage<'a>>,
+    #[serde(default)]
+    pub thread: Option<WakeThread<'a>>,
+    #[serde(default)]
+    pub task: Option<T>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<WakeDelivery>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<WakeSession<'a>>,
+}
+
+/// Nothing but the id where the channel is gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WakeChannel<'a> {
+    pub id: Id,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Cow<'a, str>>,
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ChannelKind>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room_version: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WakeThread<'a> {
+    pub id: Id,
+    #[serde(default)]
+    pub root: Option<RecentMessage<'a>>,
+    #[serde(default)]
+    pub reply_count: u32,
+    #[serde(default)]
+    pub messages: Vec<RecentMessage<'a>>,
+}
+
+/// A message as bundled with a wake.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecentMessage<'a> {
+    pub id: Id,
+    #[serde(default)]
+    pub sender_id: Id,
+    #[serde(default)]
+    pub sender_name: Cow<'a, str>,
+    #[serde(default)]
+    pub content: Cow<'a, str>,
+    #[serde(default)]
+    pub created_at: Millis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_id: Option<Id>,
+    #[serde(default)]
+    pub seq: u64,
+}
+
+/// What an agent needs in order to say what became of the wake.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WakeDelivery {
+    pub id: Id,
+    #[serde(default)]
+    pub message_ids: Vec<Id>,
+    #[serde(default)]
+    pub thread_id: Option<Id>,
+    #[serde(default)]
+    pub sender_id: Id,
+    #[serde(default)]
+    pub root_id: Id,
+    #[serde(default)]
+    pub depth: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<Id>,
+}
+
+/// What the thread is continued with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WakeSession<'a> {
+    #[serde(default)]
+    pub engine: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Cow<'a, str>>,
+}
+
+/// The task of a wake, as far as the agent needs it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WokenBy {
+    #[serde(default)]
+    pub title: String,
+    #[serde(default)]
+    pub description: String,
+}
