@@ -41,7 +41,7 @@ fn without_tool(mut rest: Map<String, Value>, told: &str) -> Map<String, Value> 
 
 /// The first line; further ones stay in their fields, where they are found too.
 fn take_lines(rest: &mut Map<String, Value>, is_shell: bool) -> Vec<CommandLine> {
-    if let Some(known::Line { place: Some(place), line }) = known::commands(rest).into_iter().next() {
+    if let Some(known::FoundLine { place: Some(place), line }) = known::commands(rest).into_iter().next() {
         remove(rest, &place);
         return vec![line];
     }

@@ -49,14 +49,14 @@ pub(crate) fn sort_of_name(name: &str) -> Sort {
 
 /// A line or words that would be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct FoundLine {
     /// The field in which it stands, such as `input.command`; `None`: the asker says that it is run.
     pub place: Option<String>,
     pub line: CommandLine,
 }
 
 /// Everything in these fields that looks like something to be run, wherever engines put such things.
-pub fn commands(fields: &Map<String, Value>) -> Vec<Line> {
+pub fn commands(fields: &Map<String, Value>) -> Vec<FoundLine> {
     let at_top = COMMANDS.iter().filter_map(|name| line(String::new(), name, fields.get(*name)?));
     let below = HOLDERS.iter().flat_map(|holder| {
         let fields = fields.get(*holder).and_then(Value::as_object);
@@ -93,8 +93,8 @@ fn gather_paths(name: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-fn line(holder: String, name: &str, value: &Value) -> Option<Line> {
-    CommandLine::of(value).map(|line| Line { place: Some(format!("{holder}{name}")), line })
+fn line(holder: String, name: &str, value: &Value) -> Option<FoundLine> {
+    CommandLine::of(value).map(|line| FoundLine { place: Some(format!("{holder}{name}")), line })
 }
 
 #[cfg(test)]

@@ -25,5 +25,5 @@ pub use guess::guessed;
 pub use known::paths as named_paths;
 pub use payload::Payload;
 pub use shell::CommandLine;
-pub use shown::{Asked, Part, PartKind, Shown, too_large};
+pub use shown::{LocalQuestion, Part, PartKind, Shown, too_large};
 pub use subject::{AskKind, Proposal, Subject};

@@ -58,7 +58,7 @@ pub enum PartKind {
 
 /// What an engine asks on this machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct LocalQuestion<'a> {
     pub proposal: Proposal<'a>,
     /// The engine's own words.
     pub says: &'a str,
@@ -69,7 +69,7 @@ pub struct Asked<'a> {
 
 impl Shown {
     /// What an engine asks that runs beside us.
-    pub fn of(asked: &Asked<'_>) -> Self {
+    pub fn of(asked: &LocalQuestion<'_>) -> Self {
         let mut sheet = Sheet::default();
         sheet.proposal(&asked.proposal);
         sheet.place("Folder", asked.folder);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::changes::FileDiff;
-use crate::known::{self, Line};
+use crate::known::{self, FoundLine};
 use crate::shell::CommandLine;
 
 /// What a question to people is about.
@@ -101,10 +101,10 @@ pub struct Proposal<'a> {
 
 impl Proposal<'_> {
     /// Everything that would be run: what the asker says is run, and whatever else in it looks like a line.
-    pub fn lines(&self) -> Vec<Line> {
-        let mut lines: Vec<Line> = Vec::new();
+    pub fn lines(&self) -> Vec<FoundLine> {
+        let mut lines: Vec<FoundLine> = Vec::new();
         if let Subject::Command { lines: said, .. } = self.subject {
-            lines.extend(said.iter().map(|line| Line { place: None, line: line.clone() }));
+            lines.extend(said.iter().map(|line| FoundLine { place: None, line: line.clone() }));
         }
         lines.extend(self.given().iter().flat_map(|fields| known::commands(fields)));
         lines.extend(known::commands(self.rest));

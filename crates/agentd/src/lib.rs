@@ -19,4 +19,4 @@ pub mod wake;
 
 pub use daemon::{Handle, run};
 pub use error::DaemonError;
-pub use settings::{AgentSpec, EngineAgent, Kind, Policy, ProgramAgent, Settings};
+pub use settings::{AgentSpec, DaemonSettings, EngineAgent, Kind, Policy, ProgramAgent};

@@ -3,7 +3,7 @@
 use crate::wake::{Said, Wake};
 
 /// How much of what was said before is told.
-const MOST_BEFORE_CHARS: usize = 6000;
+const MAX_BEFORE_CHARS: usize = 6000;
 
 /// The words that woke the agent, without calling it by its name.
 pub fn words(wake: &Wake) -> String {
@@ -49,7 +49,7 @@ pub fn of_interrupted(prompt: &str, knows_it: bool) -> String {
 
 /// The newest lines that have room.
 fn before(said: &[Said]) -> String {
-    let mut room = MOST_BEFORE_CHARS;
+    let mut room = MAX_BEFORE_CHARS;
     let mut lines: Vec<String> = Vec::new();
     for one in said.iter().rev().filter(|one| !one.text.trim().is_empty()) {
         let line = format!("{}: {}", one.sender, one.text.trim());
@@ -122,7 +122,7 @@ mod tests {
             .collect();
         let prompt = of_run(&long, "", true);
         assert!(prompt.contains("99 xxx") && !prompt.contains("\nann: 0 xxx"));
-        assert!(prompt.chars().count() < MOST_BEFORE_CHARS + 500);
+        assert!(prompt.chars().count() < MAX_BEFORE_CHARS + 500);
     }
 
     #[test]

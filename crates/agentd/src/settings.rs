@@ -10,7 +10,7 @@ use reqwest::Url;
 pub type Key = Arc<dyn Fn() -> String + Send + Sync>;
 
 #[derive(Clone)]
-pub struct Settings {
+pub struct DaemonSettings {
     /// The WebSocket of the hub.
     pub server: Url,
     pub key: Key,

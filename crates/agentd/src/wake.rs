@@ -16,7 +16,7 @@ pub struct Said {
 
 /// The engine's session that the hub keeps for a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Session {
+pub struct ThreadSession {
     pub engine: Option<String>,
     pub model: Option<String>,
     pub resume: Option<String>,
@@ -38,7 +38,7 @@ pub struct Wake {
     /// What was said before, oldest first.
     pub before: Vec<Said>,
     pub task: Option<Task>,
-    pub session: Session,
+    pub session: ThreadSession,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Wake {
                 .task
                 .filter(|task| !task.title.is_empty())
                 .map(|task| Task { title: task.title, description: task.description }),
-            session: Session {
+            session: ThreadSession {
                 engine: session.engine.map(Cow::into_owned),
                 model: session.model.map(Cow::into_owned),
                 resume: session.resume.map(Cow::into_owned),

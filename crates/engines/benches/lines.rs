@@ -9,16 +9,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use folkmoot_engines::contract::{Contract, Step};
-use folkmoot_engines::engine::{Engine, Mode, Order, Output, Settings};
+use folkmoot_engines::engine::{Engine, EngineSettings, Mode, Order, Output};
 use folkmoot_engines::engines;
 use folkmoot_engines::progress::{Progress, markdown};
 use serde_json::{Value, json};
 
 const LINES: usize = 100_000;
-const MOST_PER_LINE: Duration = Duration::from_micros(20);
-const MOST_RATIO: f64 = 4.0;
+const MAX_PER_LINE: Duration = Duration::from_micros(20);
+const MAX_RATIO: f64 = 4.0;
 /// What an allocator may keep without anything growing.
-const MOST_GROWTH_KB: i64 = 4096;
+const MAX_GROWTH_KB: i64 = 4096;
 
 fn main() -> ExitCode {
     // `cargo test --benches` only asks whether it starts.
@@ -36,14 +36,14 @@ fn main() -> ExitCode {
         let whole = best(|| follow(engine, &stream));
         let growth = resident_kb() - before;
         row(engine.id().as_str(), stream.len(), plain, whole, growth);
-        good &= growth < MOST_GROWTH_KB;
+        good &= growth < MAX_GROWTH_KB;
         all_plain += plain;
         all_whole += whole;
     }
     let count = 4 * lines;
     row("all", count, all_plain, all_whole, 0);
     let per_line = all_whole / u32::try_from(count).unwrap_or(u32::MAX);
-    good &= per_line <= MOST_PER_LINE && all_whole.as_secs_f64() <= MOST_RATIO * all_plain.as_secs_f64();
+    good &= per_line <= MAX_PER_LINE && all_whole.as_secs_f64() <= MAX_RATIO * all_plain.as_secs_f64();
     println!("{}", if good { "within the bars" } else { "A BAR IS BROKEN" });
     // Unoptimised or short runs say nothing about cost.
     if good || lines < LINES { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -73,7 +73,7 @@ fn parse(lines: &[String]) {
 
 /// All that happens to a line on its way to people, rendering included.
 fn follow(engine: &'static dyn Engine, lines: &[String]) {
-    let settings = Settings::default();
+    let settings = EngineSettings::default();
     let order =
         Order { settings: &settings, prompt: "", resume: None, folder: Path::new("/r"), mode: Mode::Plain, now: 0 };
     let mut dialog = engine.plan(&order).expect("the default settings are good").dialog;

@@ -1,7 +1,7 @@
 //! A fake engine: a real process that speaks the recorded formats of all engines and misbehaves on request.
 //!
 //! `FAKE_ENGINE` says which engine it is and `FAKE_MODE` what it does; `FAKE_DIR` is where it leaves notes for the test
-//! and waits for it. It is a keeper too, because the test binary itself cannot be one.
+//! and waits for it. It is a supervisor too, because the test binary itself cannot be one.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use std::time::Duration;
 mod warm;
 
 fn main() -> ExitCode {
-    if let Some(code) = folkmoot_engines::process::keeper::hook() {
+    if let Some(code) = folkmoot_engines::process::supervisor::hook() {
         return code;
     }
     let fake = Fake::of_process();

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::engine::{Engine, EngineError, Launch, Mode, Order, Settings, passed};
+use crate::engine::{Engine, EngineError, EngineSettings, Launch, Mode, Order, passed};
 use crate::process::lines::Line;
 use crate::process::{Host, Process, find_program};
 
 /// How long an engine may take to say its version.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What is known about an engine on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Availability {
 }
 
 /// Looks at one engine. Starts its program to ask for the version, never a session.
-pub async fn look(engine: &'static dyn Engine, settings: &Settings, host: &Host) -> Availability {
+pub async fn look(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> Availability {
     let mut found =
         Availability { engine: engine.id().to_string(), path: None, version: None, warm: None, problem: None };
     if let Err(problem) = check_settings(engine, settings) {
@@ -65,18 +65,18 @@ pub async fn look(engine: &'static dyn Engine, settings: &Settings, host: &Host)
 }
 
 /// Whether there is a program to start, without starting it.
-pub fn is_installed(engine: &'static dyn Engine, settings: &Settings) -> bool {
+pub fn is_installed(engine: &'static dyn Engine, settings: &EngineSettings) -> bool {
     !engine.needs_program() || find_program(&launch(engine, settings)).is_ok()
 }
 
 /// Whether the program knows the warm mode.
-pub async fn has_warm(engine: &'static dyn Engine, settings: &Settings, host: &Host) -> bool {
+pub async fn has_warm(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> bool {
     let Some(probe) = engine.warm_probe() else { return false };
     said(launch(engine, settings), probe.args, host).await.is_ok_and(|text| text.contains(probe.says))
 }
 
 /// Refuses keys that the engine does not know and settings that it would refuse to plan with.
-pub fn check_settings(engine: &'static dyn Engine, settings: &Settings) -> Result<(), EngineError> {
+pub fn check_settings(engine: &'static dyn Engine, settings: &EngineSettings) -> Result<(), EngineError> {
     let known = || engine.own_keys().iter().map(|(key, _)| *key).chain(COMMON_KEYS);
     if let Some(key) = settings.own.keys().find(|key| !known().any(|known| known == *key)) {
         let sentence = format!("unknown key `engines.{}.{key}`", engine.id());
@@ -90,7 +90,7 @@ pub fn check_settings(engine: &'static dyn Engine, settings: &Settings) -> Resul
 /// Keys that every engine takes beside `command`, `extra_args`, `model`, `env` and `pass_env`.
 pub const COMMON_KEYS: [&str; 2] = ["mode", "keep_warm_s"];
 
-fn launch(engine: &'static dyn Engine, settings: &Settings) -> Launch {
+fn launch(engine: &'static dyn Engine, settings: &EngineSettings) -> Launch {
     let program = if settings.command.is_empty() { engine.id().to_string() } else { settings.command.clone() };
     let env = settings.env.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
@@ -103,7 +103,7 @@ async fn said(mut launch: Launch, args: &[&str], host: &Host) -> Result<String, 
     let mut process = Process::start(&launch, host).map_err(|error| error.sentence)?;
     process.close_stdin();
     let mut said = Vec::new();
-    let told = timeout(PATIENCE, async {
+    let told = timeout(ANSWER_TIMEOUT, async {
         while let Some(line) = process.line().await {
             if let Line::Text(text) = line {
                 said.extend(text);
@@ -115,7 +115,7 @@ async fn said(mut launch: Launch, args: &[&str], host: &Host) -> Result<String, 
     let told = told.await;
     process.end().await;
     match told {
-        Err(_) => Err(format!("did not answer within {} s", PATIENCE.as_secs())),
+        Err(_) => Err(format!("did not answer within {} s", ANSWER_TIMEOUT.as_secs())),
         Ok(exit) if !exit.is_success() => Err(exit.failure("it").lines().next().unwrap_or_default().to_owned()),
         // Some write their help to standard error.
         Ok(exit) => Ok(format!("{}{}", String::from_utf8_lossy(&said), exit.stderr)),
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named_with_the_known_ones() {
-        let mut settings = Settings::default();
+        let mut settings = EngineSettings::default();
         settings.own.insert("use_api_biling".into(), true.into());
         let error = check_settings(engines::find("claude").unwrap(), &settings).unwrap_err();
         assert!(error.sentence.contains("engines.claude.use_api_biling"));
@@ -164,11 +164,11 @@ mod tests {
         ];
         for (engine, args) in sneaky {
             let extra_args = args.iter().map(|&argument| argument.to_owned()).collect();
-            let settings = Settings { extra_args, ..Settings::default() };
+            let settings = EngineSettings { extra_args, ..EngineSettings::default() };
             let error = check_settings(engines::find(engine).unwrap(), &settings).unwrap_err();
             assert!(error.hint.unwrap().contains("dangerously"), "{engine} {args:?}");
         }
-        let mut settings = Settings::default();
+        let mut settings = EngineSettings::default();
         settings.own.insert("permission_mode".into(), "bypassPermissions".into());
         assert!(check_settings(engines::find("claude").unwrap(), &settings).is_err());
     }

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 
-use crate::event::{ActionEvent, Completed, Detail, EngineId, Event, Phase, ResumeToken, Started};
+use crate::event::{ActionEvent, Completed, Detail, EngineEvent, EngineId, Phase, ResumeToken, Started};
 
 /// How many finished actions are remembered to keep ids unique; memory stays flat however long a run is.
 const FINISHED_KEPT: usize = 4096;
@@ -17,7 +17,7 @@ const FINISHED_KEPT: usize = 4096;
 pub enum Step {
     /// Take the lock of this thread before going on.
     Lock(ResumeToken),
-    Emit(Event),
+    Emit(EngineEvent),
 }
 
 pub struct Contract {
@@ -49,15 +49,15 @@ impl Contract {
     }
 
     /// What becomes of an event that a dialog produced.
-    pub fn admit(&mut self, event: Event) -> Vec<Step> {
+    pub fn admit(&mut self, event: EngineEvent) -> Vec<Step> {
         if self.completed {
             return Vec::new();
         }
         match event {
-            Event::Started(started) => self.admit_started(started),
-            Event::Action(action) => self.admit_action(action),
-            Event::Asked(asked) => vec![Step::Emit(Event::Asked(asked))],
-            Event::Completed(completed) => self.admit_completed(completed),
+            EngineEvent::Started(started) => self.admit_started(started),
+            EngineEvent::Action(action) => self.admit_action(action),
+            EngineEvent::Asked(asked) => vec![Step::Emit(EngineEvent::Asked(asked))],
+            EngineEvent::Completed(completed) => self.admit_completed(completed),
         }
     }
 
@@ -65,12 +65,12 @@ impl Contract {
     pub fn warn(&mut self, text: impl Into<String>) -> Vec<Step> {
         self.notes += 1;
         let id = format!("{}.note.{}", self.engine, self.notes);
-        self.admit(Event::warning(&self.engine, id, text))
+        self.admit(EngineEvent::warning(&self.engine, id, text))
     }
 
     /// The end of a run that did not say its end itself.
     pub fn fail(&mut self, error: impl Into<String>, answer: String) -> Vec<Step> {
-        self.admit(Event::Completed(Completed {
+        self.admit(EngineEvent::Completed(Completed {
             engine: self.engine.clone(),
             ok: false,
             answer,
@@ -97,7 +97,7 @@ impl Contract {
         }
         self.started = Some(token.clone());
         steps.push(Step::Lock(token.clone()));
-        steps.push(Step::Emit(Event::Started(started)));
+        steps.push(Step::Emit(EngineEvent::Started(started)));
         steps
     }
 
@@ -107,7 +107,7 @@ impl Contract {
             event.action.id = format!("{}.action.{}", self.engine, self.notes);
         }
         self.actions.settle_id(&mut event);
-        vec![Step::Emit(Event::Action(event))]
+        vec![Step::Emit(EngineEvent::Action(event))]
     }
 
     fn admit_completed(&mut self, mut completed: Completed) -> Vec<Step> {
@@ -132,7 +132,7 @@ impl Contract {
         }
         completed.resume = self.token().cloned();
         self.completed = true;
-        steps.push(Step::Emit(Event::Completed(completed)));
+        steps.push(Step::Emit(EngineEvent::Completed(completed)));
         steps
     }
 }
@@ -193,20 +193,20 @@ mod tests {
 
     const ENGINE: EngineId = EngineId::new("codex");
 
-    fn started(value: &str) -> Event {
-        Event::started(ResumeToken::new("codex", value), None, Detail::new())
+    fn started(value: &str) -> EngineEvent {
+        EngineEvent::started(ResumeToken::new("codex", value), None, Detail::new())
     }
 
-    fn action(id: &str, phase: Phase) -> Event {
-        Event::action(&ENGINE, Action::new(id, ActionKind::Tool, "t"), phase, None)
+    fn action(id: &str, phase: Phase) -> EngineEvent {
+        EngineEvent::action(&ENGINE, Action::new(id, ActionKind::Tool, "t"), phase, None)
     }
 
-    fn completed(ok: bool) -> Event {
+    fn completed(ok: bool) -> EngineEvent {
         let (engine, answer) = (ENGINE, "a".to_owned());
-        Event::Completed(Completed { engine, ok, answer, resume: None, error: None, usage: Detail::new() })
+        EngineEvent::Completed(Completed { engine, ok, answer, resume: None, error: None, usage: Detail::new() })
     }
 
-    fn play(contract: &mut Contract, events: Vec<Event>) -> Vec<Step> {
+    fn play(contract: &mut Contract, events: Vec<EngineEvent>) -> Vec<Step> {
         events.into_iter().flat_map(|event| contract.admit(event)).collect()
     }
 
@@ -214,7 +214,7 @@ mod tests {
         steps
             .iter()
             .filter_map(|step| match step {
-                Step::Emit(Event::Action(event)) => Some(event.action.id.as_str()),
+                Step::Emit(EngineEvent::Action(event)) => Some(event.action.id.as_str()),
                 _ => None,
             })
             .collect()
@@ -226,9 +226,11 @@ mod tests {
         let steps = play(&mut contract, vec![started("a"), started("a"), started("b")]);
         assert_eq!(steps[0], Step::Lock(ResumeToken::new("codex", "a")));
         assert_eq!(steps[1], Step::Emit(started("a")));
-        let count = steps.iter().filter(|step| matches!(step, Step::Emit(Event::Started(_)))).count();
+        let count = steps.iter().filter(|step| matches!(step, Step::Emit(EngineEvent::Started(_)))).count();
         assert_eq!(count, 1);
-        assert!(matches!(&steps[2], Step::Emit(Event::Action(event)) if event.action.kind == ActionKind::Warning));
+        assert!(
+            matches!(&steps[2], Step::Emit(EngineEvent::Action(event)) if event.action.kind == ActionKind::Warning)
+        );
     }
 
     #[test]
@@ -236,7 +238,9 @@ mod tests {
         let mut contract = Contract::new(ENGINE, None);
         let late = vec![started("a"), completed(true), action("1", Phase::Started), completed(false), started("b")];
         let steps = play(&mut contract, late);
-        assert!(matches!(steps.last(), Some(Step::Emit(Event::Completed(done))) if done.ok && done.resume.is_some()));
+        assert!(
+            matches!(steps.last(), Some(Step::Emit(EngineEvent::Completed(done))) if done.ok && done.resume.is_some())
+        );
         assert_eq!(steps.len(), 3);
         assert!(contract.fail("late", String::new()).is_empty());
     }
@@ -244,7 +248,7 @@ mod tests {
     #[test]
     fn a_success_without_a_session_is_a_failure_that_keeps_its_answer() {
         let steps = Contract::new(ENGINE, None).admit(completed(true));
-        let [Step::Emit(Event::Completed(done))] = &steps[..] else { panic!("{steps:?}") };
+        let [Step::Emit(EngineEvent::Completed(done))] = &steps[..] else { panic!("{steps:?}") };
         assert!(!done.ok && done.answer == "a" && done.error.as_deref().unwrap().contains("no session"));
     }
 
@@ -260,7 +264,7 @@ mod tests {
     fn a_resumed_run_that_fails_at_once_names_the_thread_but_does_not_claim_to_have_started() {
         let token = ResumeToken::new("codex", "a");
         let steps = Contract::new(ENGINE, Some(token.clone())).fail("gone", String::new());
-        let [Step::Emit(Event::Completed(done))] = &steps[..] else { panic!("{steps:?}") };
+        let [Step::Emit(EngineEvent::Completed(done))] = &steps[..] else { panic!("{steps:?}") };
         assert_eq!(done.resume, Some(token));
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::event::{Answer, EngineId, Event, ResumeToken};
+use crate::event::{AskAnswer, EngineEvent, EngineId, ResumeToken};
 use crate::resume::ResumeCodec;
 
 pub mod words;
@@ -83,7 +83,7 @@ pub enum Mode {
 
 /// The table `[engines.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct EngineSettings {
     pub command: String,
     pub extra_args: Vec<String>,
     pub model: String,
@@ -94,7 +94,7 @@ pub struct Settings {
     pub own: Map<String, Value>,
 }
 
-impl Settings {
+impl EngineSettings {
     pub fn own_text(&self, key: &str) -> Option<&str> {
         self.own.get(key)?.as_str().filter(|text| !text.is_empty())
     }
@@ -126,7 +126,7 @@ impl Settings {
 /// What a run is asked to do, as the engine sees it.
 #[derive(Debug)]
 pub struct Order<'a> {
-    pub settings: &'a Settings,
+    pub settings: &'a EngineSettings,
     pub prompt: &'a str,
     pub resume: Option<&'a ResumeToken>,
     pub folder: &'a Path,
@@ -169,7 +169,7 @@ pub struct LocalServer {
 }
 
 /// What a program may see of our environment: what its engine reads, and what the configuration names.
-pub(crate) fn passed(variables: &[&str], settings: &Settings) -> Vec<String> {
+pub(crate) fn passed(variables: &[&str], settings: &EngineSettings) -> Vec<String> {
     variables.iter().map(|&name| name.to_owned()).chain(settings.pass_env.iter().cloned()).collect()
 }
 
@@ -252,7 +252,7 @@ pub trait Dialog: Send {
 /// What a dialog wants done.
 #[derive(Debug, Default)]
 pub struct Output {
-    pub events: Vec<Event>,
+    pub events: Vec<EngineEvent>,
     /// Texts for the standard input of the process, written as they are.
     pub send: Vec<String>,
     /// Nothing more will be said.
@@ -262,7 +262,7 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn event(&mut self, event: Event) {
+    pub fn event(&mut self, event: EngineEvent) {
         self.events.push(event);
     }
 
@@ -281,7 +281,7 @@ pub enum Control {
     Interrupt,
     Answer {
         ask: String,
-        answer: Answer,
+        answer: AskAnswer,
     },
 }
 

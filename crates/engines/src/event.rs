@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 mod ask;
 
-pub use ask::{Answer, Ask, AskKind, Identity, Subject};
+pub use ask::{Ask, AskAnswer, AskKind, Identity, Subject};
 
 /// A free-form table, as `meta`, `detail` and `usage` are.
 pub type Detail = Map<String, Value>;
@@ -230,14 +230,14 @@ pub struct Asked {
 /// One line of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Event {
+pub enum EngineEvent {
     Started(Started),
     Action(ActionEvent),
     Asked(Asked),
     Completed(Completed),
 }
 
-impl Event {
+impl EngineEvent {
     pub fn engine(&self) -> &EngineId {
         match self {
             Self::Started(event) => &event.engine,
@@ -280,7 +280,7 @@ mod tests {
 
     use super::*;
 
-    fn line(event: &Event) -> Value {
+    fn line(event: &EngineEvent) -> Value {
         serde_json::from_str(&event.to_line()).unwrap()
     }
 
@@ -288,13 +288,13 @@ mod tests {
     fn events_have_the_documents_fields_and_leave_out_what_is_not_known() {
         let token = ResumeToken::new("codex", "019a");
         let engine = EngineId::new("codex");
-        let started = Event::started(token.clone(), None, Detail::new());
+        let started = EngineEvent::started(token.clone(), None, Detail::new());
         assert_eq!(
             line(&started),
             json!({"type": "started", "engine": "codex", "resume": {"engine": "codex", "value": "019a"}})
         );
         let action =
-            Event::action(&engine, Action::new("i1", ActionKind::FileChange, "a"), Phase::Completed, Some(true));
+            EngineEvent::action(&engine, Action::new("i1", ActionKind::FileChange, "a"), Phase::Completed, Some(true));
         assert_eq!(
             line(&action),
             json!({"type": "action", "engine": "codex", "phase": "completed", "ok": true,
@@ -309,7 +309,7 @@ mod tests {
             usage: Detail::new(),
         };
         assert_eq!(
-            line(&Event::Completed(completed)),
+            line(&EngineEvent::Completed(completed)),
             json!({"type": "completed", "engine": "codex", "ok": false, "answer": "", "error": "no",
                    "resume": {"engine": "codex", "value": "019a"}})
         );
@@ -318,10 +318,10 @@ mod tests {
     #[test]
     fn every_event_survives_its_json_line_and_unknown_kinds_are_kept() {
         let text = r#"{"type":"action","engine":"x","phase":"updated","action":{"id":"1","kind":"dance","title":"t"}}"#;
-        let event: Event = serde_json::from_str(text).unwrap();
-        let Event::Action(action) = &event else { panic!("{event:?}") };
+        let event: EngineEvent = serde_json::from_str(text).unwrap();
+        let EngineEvent::Action(action) = &event else { panic!("{event:?}") };
         assert_eq!(action.action.kind, ActionKind::Other("dance".into()));
-        assert_eq!(serde_json::from_str::<Event>(&event.to_line()).unwrap(), event);
+        assert_eq!(serde_json::from_str::<EngineEvent>(&event.to_line()).unwrap(), event);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::engine::{EngineError, Exit, LocalServer, Source};
 use crate::json;
-use crate::process::lines::{Line, MOST_LINE};
+use crate::process::lines::{Line, MAX_LINE};
 use crate::process::{Host, Process};
 
 /// What comes next.
@@ -193,7 +193,7 @@ async fn listen(
                 return;
             }
         }
-        if buffer.len() > MOST_LINE {
+        if buffer.len() > MAX_LINE {
             let _ = to.send(Line::TooLong(buffer.len())).await;
             buffer = Vec::new();
         }

@@ -24,11 +24,11 @@ use crate::process::environment;
 mod tests;
 
 /// How long git may take; a big checkout on a slow disk needs its time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const GIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most that is taken of what git says.
-const MOST_OUTPUT: u64 = 16 << 20;
+const MAX_OUTPUT: u64 = 16 << 20;
 /// The most that is read of a small file.
-const MOST_SMALL: u64 = 1 << 20;
+const MAX_SMALL: u64 = 1 << 20;
 /// What is said to every call, against what the repository may say.
 const PINS: [&str; 19] = [
     "core.hooksPath=/dev/null",
@@ -113,7 +113,7 @@ pub fn small(path: &Path) -> Option<String> {
     let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
     let mut text = String::new();
     let is_file = file.metadata().ok()?.is_file();
-    is_file.then(|| file.take(MOST_SMALL).read_to_string(&mut text).ok()).flatten()?;
+    is_file.then(|| file.take(MAX_SMALL).read_to_string(&mut text).ok()).flatten()?;
     Some(text)
 }
 
@@ -152,8 +152,8 @@ fn bare(folder: &Path) -> Command {
 /// What git says, or why it does not.
 async fn said(mut command: Command) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    match timeout(PATIENCE, heard(command)).await {
-        Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+    match timeout(GIT_TIMEOUT, heard(command)).await {
+        Err(_) => Err(format!("no answer within {} s", GIT_TIMEOUT.as_secs())),
         Ok(Err(error)) => Err(error.to_string()),
         Ok(Ok(said)) => said,
     }
@@ -164,11 +164,11 @@ async fn heard(mut command: Command) -> std::io::Result<Result<String, String>> 
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let stdout = child.stdout.take().expect("standard output is piped");
     let stderr = child.stderr.take().expect("standard error is piped");
-    let (mut stdout, mut stderr) = (stdout.take(MOST_OUTPUT), stderr.take(MOST_OUTPUT));
+    let (mut stdout, mut stderr) = (stdout.take(MAX_OUTPUT), stderr.take(MAX_OUTPUT));
     tokio::try_join!(stdout.read_to_end(&mut out), stderr.read_to_end(&mut err))?;
     // Whatever else it has to say is not taken, and git ends at the closed pipe.
     drop((stdout, stderr));
-    let is_cut = out.len() as u64 == MOST_OUTPUT;
+    let is_cut = out.len() as u64 == MAX_OUTPUT;
     if child.wait().await?.success() || is_cut {
         return Ok(Ok(String::from_utf8_lossy(&out).into_owned()));
     }

@@ -4,7 +4,7 @@
 //! [`contract`] holds all of them to the same rules, [`run`] drives one prompt through one [`process`], [`scheduler`]
 //! keeps threads in order, [`progress`] shows what happens.
 //!
-//! A binary that starts engines calls [`process::keeper::hook`] first thing in `main`.
+//! A binary that starts engines calls [`process::supervisor::hook`] first thing in `main`.
 
 pub mod event;
 pub mod resume;
@@ -24,12 +24,12 @@ pub mod run;
 mod warm;
 
 pub mod availability;
-pub mod desk;
 pub mod files;
 pub mod git;
 pub mod modes;
 pub mod progress;
 pub mod router;
+pub mod run_queue;
 pub mod scheduler;
 pub mod worktree;
 

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long after the start a prompt waits for the answer of a program that was asked what it can. Engines take a second to
 /// say it, more on a busy machine, and whoever is driven the plain way cannot ask before something risky.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is known about the programs; they are asked once, in the background.
 pub struct Modes {
@@ -25,7 +25,7 @@ impl Modes {
     /// Begins to ask; nobody waits for it.
     pub fn look(engines: &[&'static dyn Engine], runner: &Runner) -> Self {
         let known = engines.iter().map(|engine| (engine.id(), ask(*engine, runner))).collect();
-        Self { known, until: Instant::now() + PATIENCE }
+        Self { known, until: Instant::now() + PROBE_TIMEOUT }
     }
 
     /// The mode for a new run: an engine that has not answered yet is driven the plain way, which always works.

@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use crate::contract::{Contract, Step};
-use crate::engine::{Control, Engine, EngineError, Mode, Order, Output, Settings, Unsupported};
-use crate::event::{Detail, EngineId, Event, ResumeToken};
+use crate::engine::{Control, Engine, EngineError, EngineSettings, Mode, Order, Output, Unsupported};
+use crate::event::{Detail, EngineEvent, EngineId, ResumeToken};
 use crate::feed::{Feed, Incoming};
 use crate::json::shortened;
 use crate::locks::{Locks, ThreadLock};
@@ -45,7 +45,7 @@ pub struct Runner {
 }
 
 pub(crate) struct Shared {
-    pub settings: BTreeMap<String, Settings>,
+    pub settings: BTreeMap<String, EngineSettings>,
     pub locks: Locks,
     pub host: Host,
     pub codecs: Codecs,
@@ -53,12 +53,12 @@ pub(crate) struct Shared {
 }
 
 impl Runner {
-    pub fn new(settings: BTreeMap<String, Settings>, locks: Locks, codecs: Codecs) -> Self {
+    pub fn new(settings: BTreeMap<String, EngineSettings>, locks: Locks, codecs: Codecs) -> Self {
         let (host, warm) = (Host::default(), WarmPool::default());
         Self { shared: Arc::new(Shared { settings, locks, host, codecs, warm }) }
     }
 
-    /// The same with another patience or keeper.
+    /// The same with another timeouts or supervisor.
     #[must_use]
     pub fn on(self, host: Host) -> Self {
         let Shared { settings, locks, codecs, .. } = &*self.shared;
@@ -75,7 +75,7 @@ impl Runner {
         &self.shared.locks
     }
 
-    pub fn settings(&self, engine: &EngineId) -> Settings {
+    pub fn settings(&self, engine: &EngineId) -> EngineSettings {
         self.shared.settings.get(engine.as_str()).cloned().unwrap_or_default()
     }
 
@@ -106,14 +106,14 @@ impl Runner {
 
 /// A run as its consumer sees it.
 pub struct Run {
-    events: mpsc::Receiver<Event>,
+    events: mpsc::Receiver<EngineEvent>,
     handle: RunHandle,
     done: Option<oneshot::Receiver<()>>,
 }
 
 impl Run {
     /// The next event; `None` after `completed`.
-    pub async fn next(&mut self) -> Option<Event> {
+    pub async fn next(&mut self) -> Option<EngineEvent> {
         self.events.recv().await
     }
 
@@ -155,7 +155,7 @@ impl RunHandle {
     }
 
     /// Answers a question of the engine.
-    pub async fn answer(&self, ask: impl Into<String>, answer: crate::event::Answer) -> Result<(), Unsupported> {
+    pub async fn answer(&self, ask: impl Into<String>, answer: crate::event::AskAnswer) -> Result<(), Unsupported> {
         self.control(Control::Answer { ask: ask.into(), answer }).await
     }
 
@@ -187,7 +187,7 @@ struct Driver {
     shared: Arc<Shared>,
     request: Request,
     contract: Contract,
-    events: mpsc::Sender<Event>,
+    events: mpsc::Sender<EngineEvent>,
     controls: mpsc::Receiver<(Control, oneshot::Sender<Result<(), Unsupported>>)>,
     cancelled: watch::Receiver<bool>,
     held: Vec<ThreadLock>,
@@ -233,7 +233,7 @@ impl Driver {
         let mut out = Output::default();
         let mut live = match (waiting, &self.request.resume) {
             (Some(live), Some(token)) => {
-                out.event(Event::started(token.clone(), None, Detail::new()));
+                out.event(EngineEvent::started(token.clone(), None, Detail::new()));
                 live
             }
             _ => {
@@ -256,7 +256,7 @@ impl Driver {
     }
 
     /// The configured settings with what this request wants otherwise.
-    fn settings(&self) -> Settings {
+    fn settings(&self) -> EngineSettings {
         let mut settings = self.shared.settings.get(self.engine.id().as_str()).cloned().unwrap_or_default();
         if let Some(model) = &self.request.model {
             settings.model.clone_from(model);
@@ -323,8 +323,8 @@ impl Driver {
     }
 
     /// The last word for a dialog that has none; the contract drops it when there is one.
-    fn silence(&self, error: &str) -> Event {
-        Event::Completed(crate::event::Completed {
+    fn silence(&self, error: &str) -> EngineEvent {
+        EngineEvent::Completed(crate::event::Completed {
             engine: self.engine.id(),
             ok: false,
             answer: String::new(),
@@ -382,8 +382,8 @@ impl Driver {
         }
     }
 
-    async fn emit(&mut self, event: Event) -> Result<(), Stop> {
-        let last = matches!(event, Event::Completed(_));
+    async fn emit(&mut self, event: EngineEvent) -> Result<(), Stop> {
+        let last = matches!(event, EngineEvent::Completed(_));
         tokio::select! {
             biased;
             sent = self.events.send(event) => sent.map_err(|_| Stop::Dropped),

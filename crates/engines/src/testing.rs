@@ -6,26 +6,26 @@ use serde_json::Value;
 
 use crate::contract::{Contract, Step};
 use crate::engine::{
-    Control, Dialog, Engine, Exit, Launch, LocalServer, Mode, Order, Output, Plan, Settings, Source, Unsupported,
+    Control, Dialog, Engine, EngineSettings, Exit, Launch, LocalServer, Mode, Order, Output, Plan, Source, Unsupported,
 };
-use crate::event::{ActionEvent, Ask, Completed, Event, ResumeToken};
+use crate::event::{ActionEvent, Ask, Completed, EngineEvent, ResumeToken};
 
 pub struct Play {
     engine: &'static dyn Engine,
     dialog: Box<dyn Dialog>,
     contract: Contract,
-    pub events: Vec<Event>,
+    pub events: Vec<EngineEvent>,
     pub sent: Vec<Value>,
     pub settles: bool,
 }
 
-pub fn plan(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, settings: &Settings) -> Plan {
+pub fn plan(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, settings: &EngineSettings) -> Plan {
     let token = resume.map(|value| ResumeToken::new(engine.id(), value));
     let order = Order { settings, prompt: "hi", resume: token.as_ref(), folder: Path::new("/r"), mode, now: 0 };
     engine.prepare(&order).unwrap()
 }
 
-pub fn launch(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, settings: &Settings) -> Launch {
+pub fn launch(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, settings: &EngineSettings) -> Launch {
     match plan(engine, mode, resume, settings).source {
         Source::Process(launch) | Source::Server(LocalServer { launch, .. }) => launch,
         Source::Script(_) => panic!("a script has no process"),
@@ -34,7 +34,7 @@ pub fn launch(engine: &'static dyn Engine, mode: Mode, resume: Option<&str>, set
 
 impl Play {
     pub fn new(engine: &'static dyn Engine, mode: Mode) -> Self {
-        let dialog = plan(engine, mode, None, &Settings::default()).dialog;
+        let dialog = plan(engine, mode, None, &EngineSettings::default()).dialog;
         let contract = Contract::new(engine.id(), None);
         Self { engine, dialog, contract, events: Vec::new(), sent: Vec::new(), settles: false }
     }
@@ -83,7 +83,7 @@ impl Play {
 
     pub fn completed(&self) -> &Completed {
         match self.events.last() {
-            Some(Event::Completed(completed)) => completed,
+            Some(EngineEvent::Completed(completed)) => completed,
             other => panic!("{}: the last event is {other:?}", self.engine.id()),
         }
     }
@@ -91,7 +91,7 @@ impl Play {
     pub fn actions(&self) -> Vec<&ActionEvent> {
         self.events
             .iter()
-            .filter_map(|event| if let Event::Action(action) = event { Some(action) } else { None })
+            .filter_map(|event| if let EngineEvent::Action(action) = event { Some(action) } else { None })
             .collect()
     }
 

@@ -6,7 +6,7 @@ use crate::event::{Action, ActionKind};
 use crate::json::{shortened, text};
 
 /// The longest title that is kept; renderers cut further.
-const MOST_TITLE: usize = 2000;
+const MAX_TITLE: usize = 2000;
 
 /// Paths and commands as seen from the folder of the run.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ impl Folder {
     }
 
     pub fn command(&self, command: &str) -> String {
-        let command = shortened(command, MOST_TITLE);
+        let command = shortened(command, MAX_TITLE);
         if self.with_slash.is_empty() || !command.contains(&self.with_slash) {
             return command;
         }
@@ -62,7 +62,7 @@ pub fn action(id: &str, name: &str, input: &Value, folder: &Folder) -> Action {
         "task" | "agent" => (ActionKind::Subagent, said("description").or_else(|| said("prompt")).map(str::to_owned)),
         _ => (ActionKind::Tool, None),
     };
-    Action::new(id, kind, shortened(&title.unwrap_or_else(|| name.to_owned()), MOST_TITLE))
+    Action::new(id, kind, shortened(&title.unwrap_or_else(|| name.to_owned()), MAX_TITLE))
 }
 
 #[cfg(test)]

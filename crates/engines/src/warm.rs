@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::engine::{Dialog, Mode, Output, Settings};
+use crate::engine::{Dialog, EngineSettings, Mode, Output};
 use crate::event::ThreadKey;
 use crate::feed::Feed;
 
@@ -22,7 +22,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub fn new(feed: Feed, dialog: Box<dyn Dialog>, mode: Mode, settings: &Settings) -> Self {
+    pub fn new(feed: Feed, dialog: Box<dyn Dialog>, mode: Mode, settings: &EngineSettings) -> Self {
         let seconds = settings.own.get("keep_warm_s").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
         let idle =
             if mode == Mode::Warm { Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)) } else { Duration::ZERO };
@@ -34,7 +34,7 @@ impl Live {
     }
 }
 
-/// The processes that wait; clones share them. When the last clone goes, their keepers end them.
+/// The processes that wait; clones share them. When the last clone goes, their supervisors end them.
 #[derive(Clone, Default)]
 pub(crate) struct WarmPool {
     waiting: Arc<Mutex<HashMap<ThreadKey, (u64, Live)>>>,

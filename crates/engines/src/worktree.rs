@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::git::{self, Glass, Place};
 
 /// The longest diff that is kept.
-const MOST_DIFF_BYTES: usize = 4 << 20;
+const MAX_DIFF_BYTES: usize = 4 << 20;
 /// Where a branch that was made here remembers what it began from.
 const BASE: &str = "mootbase";
 
@@ -201,8 +201,8 @@ async fn look(glass: &Glass, head: &str, base: &str) -> Result<Changes, String> 
     let kinds = diff(&["-z", "--name-status"]).await?;
     let counts = diff(&["-z", "--numstat"]).await?;
     let mut diff = diff(&[]).await?;
-    if diff.len() > MOST_DIFF_BYTES {
-        let mut end = MOST_DIFF_BYTES;
+    if diff.len() > MAX_DIFF_BYTES {
+        let mut end = MAX_DIFF_BYTES;
         while !diff.is_char_boundary(end) {
             end -= 1;
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folkmoot_agentd::settings::{EngineAgent, Kind, Policy, ProgramAgent, Worktrees};
-use folkmoot_agentd::{AgentSpec, DaemonError, Handle, Settings};
+use folkmoot_agentd::{AgentSpec, DaemonError, DaemonSettings, Handle};
 use folkmoot_core::command::{Command, HostAgent, Reply, WelcomeGuest};
 use folkmoot_core::hosting::{self as core_hosting, Hosted};
 use folkmoot_core::ids::MemberId;
@@ -104,8 +104,8 @@ pub const KEY_HINT: &str = "the key may have been taken back: `moot machine add 
     made is in `machine.json` of the data folder, and is made anew when you remove that file and are logged in";
 
 /// The settings of a daemon of its own, which logs in with this key.
-pub fn alone(config: &Config, data_dir: PathBuf, key: String) -> anyhow::Result<Settings> {
-    Ok(Settings {
+pub fn alone(config: &Config, data_dir: PathBuf, key: String) -> anyhow::Result<DaemonSettings> {
+    Ok(DaemonSettings {
         server: Url::parse(&config.agentd.server)?,
         key: Arc::new(move || key.clone()),
         socket: Some(config.agentd.socket_path(&data_dir)),
@@ -168,14 +168,14 @@ async fn host(local: &Local, address: SocketAddr, mut stop: watch::Receiver<bool
     ended.map_err(|error| fault(&error))
 }
 
-fn inside(local: &Local, address: SocketAddr, daemon: MemberId, agents: Vec<AgentSpec>) -> Result<Settings, Fault> {
+fn inside(local: &Local, address: SocketAddr, daemon: MemberId, agents: Vec<AgentSpec>) -> Result<DaemonSettings, Fault> {
     let data_dir = local.hub.data_dir().join(FOLDER);
     modes::make_folder(&data_dir)
         .map_err(|error| Fault::failed(format!("the folder `{}` cannot be made: {error}", data_dir.display())))?;
     let has_programs = local.config().agents.values().any(Agent::is_program);
     let server = Url::parse(&format!("ws://{}/ws", near(address))).map_err(|error| Fault::failed(error.to_string()))?;
     let minting = local.hub.clone();
-    Ok(Settings {
+    Ok(DaemonSettings {
         server,
         key: Arc::new(move || {
             let member = minting.with_state(|state| state.member(daemon).cloned());

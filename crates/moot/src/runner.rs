@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use folkmoot_engines::engine::Settings;
+use folkmoot_engines::engine::EngineSettings;
 use folkmoot_engines::engines;
 use folkmoot_engines::locks::Locks;
 use folkmoot_engines::process::Host;
@@ -42,13 +42,13 @@ fn walls(config: &Config) -> Walls {
 }
 
 /// The tables `[engines.NAME]`.
-pub fn settings(config: &Config) -> BTreeMap<String, Settings> {
+pub fn settings(config: &Config) -> BTreeMap<String, EngineSettings> {
     config.engines.named.iter().map(|(name, engine)| (name.clone(), of_engine(engine))).collect()
 }
 
-fn of_engine(engine: &Engine) -> Settings {
+fn of_engine(engine: &Engine) -> EngineSettings {
     let own = engine.own.iter().filter_map(|(key, value)| Some((key.clone(), serde_json::to_value(value).ok()?)));
-    Settings {
+    EngineSettings {
         command: engine.command.clone(),
         extra_args: engine.extra_args.clone(),
         model: engine.model.clone(),

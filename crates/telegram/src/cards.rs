@@ -1,7 +1,7 @@
 //! Cards: a question of an engine as people see it, and what their buttons and words mean to the engine.
 
 use folkmoot_action::{Part, PartKind, Shown};
-use folkmoot_engines::event::{Answer, Ask, AskKind};
+use folkmoot_engines::event::{Ask, AskAnswer, AskKind};
 use serde::{Deserialize, Serialize};
 
 use crate::api::{Button, Keyboard};
@@ -20,27 +20,27 @@ const MAX_PAGES: usize = 4;
 const MAX_WARNING: usize = 250;
 
 /// What a button tells the engine, and the word for people.
-pub fn answer(ask: &Ask, choice: Choice) -> Option<(Answer, String)> {
+pub fn answer(ask: &Ask, choice: Choice) -> Option<(AskAnswer, String)> {
     Some(match choice {
         // Shows more and decides nothing.
         Choice::Rest => return None,
-        Choice::Once => (Answer::Allow { input: None }, "allowed once".to_owned()),
+        Choice::Once => (AskAnswer::Allow { input: None }, "allowed once".to_owned()),
         // The bridge asks every time.
         Choice::Run => return None,
-        Choice::Deny => (Answer::Deny { note: String::new(), stop: false }, "denied".to_owned()),
+        Choice::Deny => (AskAnswer::Deny { note: String::new(), stop: false }, "denied".to_owned()),
         Choice::Option(number) => {
             let option = ask.options.get(number)?.clone();
-            (Answer::Reply { answers: vec![option.clone()] }, format!("answered: {option}"))
+            (AskAnswer::Reply { answers: vec![option.clone()] }, format!("answered: {option}"))
         }
     })
 }
 
 /// What a reply to the card means: the answer to a question, or what to do instead.
-pub fn note(ask: &Ask, text: &str) -> (Answer, String) {
+pub fn note(ask: &Ask, text: &str) -> (AskAnswer, String) {
     match ask.kind() {
-        AskKind::Question => (Answer::Reply { answers: vec![text.to_owned()] }, "answered".to_owned()),
+        AskKind::Question => (AskAnswer::Reply { answers: vec![text.to_owned()] }, "answered".to_owned()),
         AskKind::Permission | AskKind::Plan => {
-            (Answer::Deny { note: text.to_owned(), stop: false }, "denied with a note".to_owned())
+            (AskAnswer::Deny { note: text.to_owned(), stop: false }, "denied with a note".to_owned())
         }
     }
 }
@@ -359,14 +359,14 @@ mod tests {
         let keyboard = question.keyboard(CardId(1));
         let question = question.ask;
         let choice = choice_of(&keyboard.inline_keyboard[1][0]);
-        assert_eq!(answer(&question, choice).unwrap().0, Answer::Reply { answers: vec!["blue".into()] });
-        assert_eq!(note(&question, "green").0, Answer::Reply { answers: vec!["green".into()] });
+        assert_eq!(answer(&question, choice).unwrap().0, AskAnswer::Reply { answers: vec!["blue".into()] });
+        assert_eq!(note(&question, "green").0, AskAnswer::Reply { answers: vec!["green".into()] });
         assert!(answer(&question, Choice::Option(9)).is_none());
     }
 
     #[test]
     fn a_reply_to_a_permission_is_the_note_to_the_engine() {
         let (answer, _) = note(&question(AskKind::Permission, json!({}), &[]).ask, "use trash instead");
-        assert_eq!(answer, Answer::Deny { note: "use trash instead".into(), stop: false });
+        assert_eq!(answer, AskAnswer::Deny { note: "use trash instead".into(), stop: false });
     }
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use folkmoot_engines::desk::View;
 use folkmoot_engines::event::EngineId;
 use folkmoot_engines::progress::{Label, Progress, markdown};
+use folkmoot_engines::run_queue::View;
 
 use crate::api::{Button, Keyboard};
 use crate::context::Context;
@@ -91,7 +91,7 @@ fn joined(body: &str, more: &str) -> String {
 #[cfg(test)]
 mod tests {
     use folkmoot_engines::engines;
-    use folkmoot_engines::event::{Completed, Detail, Event, ResumeToken};
+    use folkmoot_engines::event::{Completed, Detail, EngineEvent, ResumeToken};
 
     use super::*;
 
@@ -101,7 +101,7 @@ mod tests {
         let mut progress = Progress::new(ENGINE);
         let codecs = engines::codecs();
         progress.take(
-            &Event::Completed(Completed {
+            &EngineEvent::Completed(Completed {
                 engine: ENGINE,
                 ok: error.is_none(),
                 answer: answer.to_owned(),

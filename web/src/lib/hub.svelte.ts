@@ -11,6 +11,7 @@ import { countReply, putAction, putApproval, putDelivery, putRun } from './store
 import { Data } from './store/data';
 import { clientIdOf, seenNotices } from './store/select';
 import { Sync } from './store/sync';
+import type { Fetched } from './store/timeline';
 import type { Frame, Json } from './frame';
 import type { Channel, Decision, Member, Message, Run, Session, Workspace } from './types';
 
@@ -360,21 +361,28 @@ class Hub {
     return promise;
   }
 
-  private page(channel: string, mode: 'newest' | 'older' | 'newer', query: api.PageOf): Promise<void> {
+  /** One stretch of a channel at a time; what is told meanwhile comes on top of it. */
+  private stretch(channel: string, fetched: () => Promise<Fetched>): Promise<void> {
     return this.once(`page:${channel}`, async () => {
       const timeline = this.data.timeline(channel);
       timeline.beginFetch();
       try {
-        const limit = mode === 'newest' ? FIRST_PAGE : PAGE;
-        const messages = await api.messages.page(channel, { limit, replies: true, ...query });
-        const whole = messages.length < limit;
-        timeline.endFetch({ messages, mode, start: whole, end: mode === 'newest' || whole });
+        timeline.endFetch(await fetched());
       } catch (error) {
         timeline.endFetch();
         throw error;
       } finally {
         touch(`channel:${channel}`);
       }
+    });
+  }
+
+  private page(channel: string, mode: 'newest' | 'older' | 'newer', query: api.PageOf): Promise<void> {
+    return this.stretch(channel, async () => {
+      const limit = mode === 'newest' ? FIRST_PAGE : PAGE;
+      const messages = await api.messages.page(channel, { limit, replies: true, ...query });
+      const whole = messages.length < limit;
+      return { messages, mode, start: whole, end: mode === 'newest' || whole };
     });
   }
 
@@ -394,21 +402,12 @@ class Hub {
 
   /** A stretch with this position in its middle. */
   loadAround(channel: string, seq: number): Promise<void> {
-    return this.once(`page:${channel}`, async () => {
-      const timeline = this.data.timeline(channel);
-      timeline.beginFetch();
-      try {
-        const [older, newer] = await Promise.all([
-          api.messages.page(channel, { limit: PAGE, replies: true, before: seq + 1 }),
-          api.messages.page(channel, { limit: PAGE, replies: true, after: seq }),
-        ]);
-        timeline.endFetch({ messages: [...newer, ...older], mode: 'around', start: older.length < PAGE, end: newer.length < PAGE });
-      } catch (error) {
-        timeline.endFetch();
-        throw error;
-      } finally {
-        touch(`channel:${channel}`);
-      }
+    return this.stretch(channel, async () => {
+      const [older, newer] = await Promise.all([
+        api.messages.page(channel, { limit: PAGE, replies: true, before: seq + 1 }),
+        api.messages.page(channel, { limit: PAGE, replies: true, after: seq }),
+      ]);
+      return { messages: [...newer, ...older], mode: 'around', start: older.length < PAGE, end: newer.length < PAGE };
     });
   }
 

@@ -5,11 +5,11 @@
 
 use folkmoot_action::{Payload, too_large, visible};
 use folkmoot_clients::lark::CallError;
-use folkmoot_engines::event::{Answer, Ask, AskKind};
+use folkmoot_engines::event::{Ask, AskAnswer, AskKind};
 use folkmoot_wire::lark::{ApprovalAnswer, ApprovalKind, ApprovalRequest, ApprovalResult, ApprovalStatus, Carried};
 use serde_json::value::to_raw_value;
 
-use super::{Daemon, Event, Ticket};
+use super::{Daemon, DaemonEvent, Ticket};
 use crate::policy::{self, Ruling};
 
 /// The hub's own limit, with room for the sign that more was said.
@@ -31,8 +31,8 @@ impl Daemon {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let spec = &live.agent.spec;
         match policy::rule(spec.policy, &spec.deny, &ask, &live.folder) {
-            Ruling::Allow => self.answer(ticket, ask.id, Answer::Allow { input: None }),
-            Ruling::Deny(note) => self.answer(ticket, ask.id, Answer::Deny { note, stop: false }),
+            Ruling::Allow => self.answer(ticket, ask.id, AskAnswer::Allow { input: None }),
+            Ruling::Deny(note) => self.answer(ticket, ask.id, AskAnswer::Deny { note, stop: false }),
             Ruling::AskPeople => {
                 let id = ask.id.clone();
                 live.asks.insert(id.clone(), Open { ask, approval: None, asking: false, again: false });
@@ -53,7 +53,7 @@ impl Daemon {
         let (proposal, options) = (open.ask.proposal(), open.ask.options.as_slice());
         let payload = Payload { engine: &live.engine, proposal, options, folder: &folder, machine }.text();
         if let Some(note) = too_large(payload.len()) {
-            return self.decided(ticket, id, Answer::Deny { note, stop: false });
+            return self.decided(ticket, id, AskAnswer::Deny { note, stop: false });
         }
         (open.asking, open.again) = (true, false);
         let fingerprint = policy::fingerprint(&live.agent.id, &live.engine, &open.ask, &live.folder, machine);
@@ -70,7 +70,7 @@ impl Daemon {
         let (link, events, ask) = (self.link.clone(), self.events.clone(), id.to_owned());
         tokio::spawn(async move {
             let answer = link.call(&request).await;
-            let _ = events.send(Event::Asked { ticket, ask, answer });
+            let _ = events.send(DaemonEvent::Asked { ticket, ask, answer });
         });
     }
 
@@ -84,7 +84,7 @@ impl Daemon {
             Err(CallError::Lost) => self.ask_people(ticket, id),
             Err(CallError::Refused { text, .. }) => {
                 let note = format!("nobody could be asked: {text}");
-                self.decided(ticket, id, Answer::Deny { note, stop: false });
+                self.decided(ticket, id, AskAnswer::Deny { note, stop: false });
             }
             Ok(said) => match said.status {
                 ApprovalStatus::Pending => {
@@ -133,17 +133,17 @@ impl Daemon {
         }
     }
 
-    fn decided(&mut self, ticket: Ticket, id: &str, answer: Answer) {
+    fn decided(&mut self, ticket: Ticket, id: &str, answer: AskAnswer) {
         if let Some(live) = self.live.get_mut(&ticket) {
             live.asks.remove(id);
         }
         self.answer(ticket, id.to_owned(), answer);
     }
 
-    fn answer(&self, ticket: Ticket, ask: String, answer: Answer) {
-        let desk = self.desk.clone();
+    fn answer(&self, ticket: Ticket, ask: String, answer: AskAnswer) {
+        let run_queue = self.run_queue.clone();
         tokio::spawn(async move {
-            if desk.answer(ticket, ask, answer).await.is_err() {
+            if run_queue.answer(ticket, ask, answer).await.is_err() {
                 tracing::debug!("the engine no longer waits for this answer");
             }
         });
@@ -161,16 +161,16 @@ fn action_of(ask: &Ask) -> String {
 }
 
 /// A decision in the words of the engine; the note goes with it where the engine takes one.
-fn answer_of(ask: &Ask, approved: bool, note: Option<&str>) -> Answer {
+fn answer_of(ask: &Ask, approved: bool, note: Option<&str>) -> AskAnswer {
     let note = note.unwrap_or_default().to_owned();
     match (ask.kind(), approved) {
         (AskKind::Question, true) => {
             let word =
                 if note.is_empty() { ask.options.first().cloned().unwrap_or_else(|| "yes".to_owned()) } else { note };
-            Answer::Reply { answers: vec![word] }
+            AskAnswer::Reply { answers: vec![word] }
         }
-        (AskKind::Permission | AskKind::Plan, true) => Answer::Allow { input: None },
-        (_, false) => Answer::Deny { note, stop: false },
+        (AskKind::Permission | AskKind::Plan, true) => AskAnswer::Allow { input: None },
+        (_, false) => AskAnswer::Deny { note, stop: false },
     }
 }
 
@@ -193,12 +193,12 @@ mod tests {
     #[test]
     fn a_decision_reaches_the_engine_with_its_note() {
         let permission = ask(AskKind::Permission, "run `rm x`", &[]);
-        assert_eq!(answer_of(&permission, true, None), Answer::Allow { input: None });
-        let no = Answer::Deny { note: "not today".into(), stop: false };
+        assert_eq!(answer_of(&permission, true, None), AskAnswer::Allow { input: None });
+        let no = AskAnswer::Deny { note: "not today".into(), stop: false };
         assert_eq!(answer_of(&permission, false, Some("not today")), no);
         let question = ask(AskKind::Question, "which?", &["a", "b"]);
-        assert_eq!(answer_of(&question, true, Some("b")), Answer::Reply { answers: vec!["b".into()] });
-        assert_eq!(answer_of(&question, true, None), Answer::Reply { answers: vec!["a".into()] });
+        assert_eq!(answer_of(&question, true, Some("b")), AskAnswer::Reply { answers: vec!["b".into()] });
+        assert_eq!(answer_of(&question, true, None), AskAnswer::Reply { answers: vec!["a".into()] });
     }
 
     #[test]

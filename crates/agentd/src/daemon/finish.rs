@@ -1,8 +1,8 @@
 //! The end of a run: its changes, its answer in as many messages as it takes, and whoever waited behind it.
 
-use folkmoot_engines::desk::View;
 use folkmoot_engines::engines;
 use folkmoot_engines::progress::Label;
+use folkmoot_engines::run_queue::View;
 use folkmoot_engines::worktree::{self, Changes};
 use folkmoot_wire::lark::{
     ContentType, FileChange, FileChangeKind, MAX_CONTENT_CHARS, RunChanges, RunComplete, RunEnd, RunProgress, RunRef,
@@ -11,7 +11,7 @@ use folkmoot_wire::lark::{
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Daemon, Event, Hosted, Ticket};
+use super::{Daemon, DaemonEvent, Hosted, Ticket};
 
 /// How a run ended.
 pub(crate) struct Ending {
@@ -52,7 +52,7 @@ impl Ending {
 }
 
 impl Daemon {
-    /// The last word of the desk. A run that ends because we do is not over: it goes on when we are back.
+    /// The last word of the run queue. A run that ends because we do is not over: it goes on when we are back.
     pub(super) fn finished(&mut self, ticket: Ticket, view: View) {
         let Some(live) = self.live.get_mut(&ticket) else { return };
         live.asks.clear();
@@ -68,7 +68,7 @@ impl Daemon {
             if has_tree {
                 ending.changes = worktree::changes(&folder).await.ok();
             }
-            let _ = events.send(Event::Changed(ticket, Box::new(ending)));
+            let _ = events.send(DaemonEvent::Changed(ticket, Box::new(ending)));
         });
     }
 

@@ -1,4 +1,4 @@
-//! The daemon itself: one task owns the state and handles one [`Event`] after the other.
+//! The daemon itself: one task owns the state and handles one [`DaemonEvent`] after the other.
 //!
 //! Whatever takes time (a call to the hub, git, a run) happens in tasks of its own and comes back as an event. What the
 //! hub is owed is written to the journal before it is sent.
@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use folkmoot_clients::lark::{self, CallError, Client as Link, Heard};
-use folkmoot_engines::desk::{Desk, News, Surface};
+
 use folkmoot_engines::engine::Mode;
 use folkmoot_engines::engines;
 use folkmoot_engines::modes::Modes;
 use folkmoot_engines::run::Runner;
+use folkmoot_engines::run_queue::{News, RunQueue, Surface};
 use folkmoot_wire::lark::{AgentWake, ApprovalAnswer, AuthSuccess, Frame, Run, WokenBy};
 use reqwest::Client;
 use serde_json::Value;
@@ -25,7 +26,7 @@ use crate::error::DaemonError;
 use crate::hub::Rest;
 use crate::journal::{Journal, KeptRun, Owed};
 use crate::programs::Programs;
-use crate::settings::{AgentSpec, EngineAgent, Kind, Settings};
+use crate::settings::{AgentSpec, DaemonSettings, EngineAgent, Kind};
 use crate::wake::Wake;
 
 mod asks;
@@ -43,7 +44,7 @@ mod wakes;
 pub use status::{AgentStatus, Status};
 
 /// How many engines work at a time; further prompts wait.
-const MOST_RUNS: usize = 256;
+const MAX_RUNS: usize = 256;
 /// How often a progress message is edited.
 const CALM: Duration = Duration::from_secs(2);
 /// How long engines may take to end when the daemon stops.
@@ -51,12 +52,12 @@ const STOP_RUNS: Duration = Duration::from_millis(2600);
 /// How long last words may take to leave then; what does not arrive is sent at the next start.
 const STOP_LINK: Duration = Duration::from_millis(500);
 
-/// Names a prompt in the desk.
+/// Names a prompt in the run queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
 /// Everything that can happen.
-pub(crate) enum Event {
+pub(crate) enum DaemonEvent {
     Heard(Heard),
     /// The hub knows our agents; these are their ids.
     Registered {
@@ -96,15 +97,15 @@ pub(crate) struct Begun {
     pub mode: Mode,
 }
 
-/// The desk's way to tell us.
-pub(crate) struct Board(mpsc::UnboundedSender<Event>);
+/// The run queue's way to tell us.
+pub(crate) struct Board(mpsc::UnboundedSender<DaemonEvent>);
 
 impl Surface for Board {
     type Ticket = Ticket;
 
     fn tell(&self, ticket: Ticket, news: News) {
         // When nobody listens any more, the hub knows how far it was.
-        let _ = self.0.send(Event::News(ticket, Box::new(news)));
+        let _ = self.0.send(DaemonEvent::News(ticket, Box::new(news)));
     }
 }
 
@@ -156,11 +157,11 @@ pub(crate) enum Taken {
 }
 
 pub struct Daemon {
-    pub(crate) settings: Settings,
+    pub(crate) settings: DaemonSettings,
     pub(crate) link: Link,
     pub(crate) rest: Rest,
     pub(crate) journal: Journal,
-    pub(crate) desk: Desk<Board>,
+    pub(crate) run_queue: RunQueue<Board>,
     pub(crate) modes: Arc<Modes>,
     pub(crate) programs: Programs,
     pub(crate) agents: HashMap<String, Hosted>,
@@ -179,7 +180,7 @@ pub struct Daemon {
     /// Actions of runs whose end the hub has not acknowledged yet.
     pub(crate) sent_before: HashMap<String, Recent>,
     pub(crate) next: u64,
-    pub(crate) events: mpsc::UnboundedSender<Event>,
+    pub(crate) events: mpsc::UnboundedSender<DaemonEvent>,
     pub(crate) status: watch::Sender<Status>,
     pub(crate) stopping: bool,
 }
@@ -187,19 +188,19 @@ pub struct Daemon {
 /// Changes a running daemon from outside; clones share it.
 #[derive(Clone)]
 pub struct Handle {
-    events: mpsc::UnboundedSender<Event>,
+    events: mpsc::UnboundedSender<DaemonEvent>,
     status: watch::Receiver<Status>,
 }
 
 impl Handle {
     /// Others are to be hosted now.
     pub fn host(&self, agents: Vec<AgentSpec>) {
-        let _ = self.events.send(Event::Agents(agents));
+        let _ = self.events.send(DaemonEvent::Agents(agents));
     }
 
     /// Ends a program, which is started again.
     pub fn restart(&self, agent: &str) {
-        let _ = self.events.send(Event::Restart(agent.to_owned()));
+        let _ = self.events.send(DaemonEvent::Restart(agent.to_owned()));
     }
 
     pub fn status(&self) -> watch::Receiver<Status> {
@@ -209,7 +210,7 @@ impl Handle {
 
 /// Runs the daemon until `stop` comes. `ready` is called with a handle before the first connection.
 pub async fn run(
-    settings: Settings,
+    settings: DaemonSettings,
     runner: Runner,
     stop: impl Future<Output = ()>,
     ready: impl FnOnce(Handle),
@@ -223,7 +224,7 @@ pub async fn run(
     ended
 }
 
-fn client(settings: &Settings) -> Client {
+fn client(settings: &DaemonSettings) -> Client {
     let builder = Client::builder().http1_only().connect_timeout(Duration::from_secs(10));
     // A redirect would carry the key to whoever it names.
     let builder = builder.redirect(reqwest::redirect::Policy::none());
@@ -238,9 +239,9 @@ fn client(settings: &Settings) -> Client {
 
 impl Daemon {
     async fn open(
-        settings: Settings,
+        settings: DaemonSettings,
         runner: Runner,
-        events: mpsc::UnboundedSender<Event>,
+        events: mpsc::UnboundedSender<DaemonEvent>,
         heard: mpsc::Sender<Heard>,
     ) -> Result<Self, DaemonError> {
         let journal = Journal::open(&settings.data_dir)?;
@@ -253,7 +254,7 @@ impl Daemon {
             programs: Programs::open(&settings, client.clone(), runner.host()).await?,
             link: Link::start(lark::Settings::new(client, settings.server.clone(), key()), heard),
             modes: Arc::new(Modes::look(&engines::ALL, &runner)),
-            desk: Desk::new(Board(events.clone()), runner, MOST_RUNS, CALM),
+            run_queue: RunQueue::new(Board(events.clone()), runner, MAX_RUNS, CALM),
             wanted: settings.agents.clone(),
             settings,
             agents: HashMap::new(),
@@ -274,7 +275,7 @@ impl Daemon {
 
     async fn serve(
         &mut self,
-        events: &mut mpsc::UnboundedReceiver<Event>,
+        events: &mut mpsc::UnboundedReceiver<DaemonEvent>,
         heard: &mut mpsc::Receiver<Heard>,
         stop: impl Future<Output = ()>,
     ) -> Result<(), DaemonError> {
@@ -285,30 +286,30 @@ impl Daemon {
                 biased;
                 () = &mut stop => return Ok(()),
                 Some(event) = events.recv() => event,
-                Some(said) = heard.recv() => Event::Heard(said),
+                Some(said) = heard.recv() => DaemonEvent::Heard(said),
             };
             match &event {
                 // A hub that restarts may refuse for a moment whom it knew before; a wrong key stays wrong.
-                Event::Heard(Heard::Refused(why)) if !was_known => return Err(DaemonError::Refused(why.clone())),
-                Event::Heard(Heard::LoggedIn(_)) => was_known = true,
+                DaemonEvent::Heard(Heard::Refused(why)) if !was_known => return Err(DaemonError::Refused(why.clone())),
+                DaemonEvent::Heard(Heard::LoggedIn(_)) => was_known = true,
                 _ => {}
             }
             self.handle(event).await;
         }
     }
 
-    async fn handle(&mut self, event: Event) {
+    async fn handle(&mut self, event: DaemonEvent) {
         match event {
-            Event::Heard(heard) => self.heard(heard).await,
-            Event::Registered { login, agents } => self.registered(login, agents).await,
-            Event::Started(ticket, begun) => self.started(ticket, begun).await,
-            Event::News(ticket, news) => self.news(ticket, *news).await,
-            Event::Steered(ticket, wake, taken) => self.steered(ticket, *wake, taken).await,
-            Event::Asked { ticket, ask, answer } => self.ask_answered(ticket, &ask, answer).await,
-            Event::Changed(ticket, ending) => self.ended(ticket, *ending).await,
-            Event::Settled { id, answer } => self.settled(id, answer).await,
-            Event::Agents(agents) => self.host(agents),
-            Event::Restart(agent) => self.programs.restart(&agent),
+            DaemonEvent::Heard(heard) => self.heard(heard).await,
+            DaemonEvent::Registered { login, agents } => self.registered(login, agents).await,
+            DaemonEvent::Started(ticket, begun) => self.started(ticket, begun).await,
+            DaemonEvent::News(ticket, news) => self.news(ticket, *news).await,
+            DaemonEvent::Steered(ticket, wake, taken) => self.steered(ticket, *wake, taken).await,
+            DaemonEvent::Asked { ticket, ask, answer } => self.ask_answered(ticket, &ask, answer).await,
+            DaemonEvent::Changed(ticket, ending) => self.ended(ticket, *ending).await,
+            DaemonEvent::Settled { id, answer } => self.settled(id, answer).await,
+            DaemonEvent::Agents(agents) => self.host(agents),
+            DaemonEvent::Restart(agent) => self.programs.restart(&agent),
         }
         self.show_status();
     }
@@ -353,10 +354,10 @@ impl Daemon {
     }
 
     /// Ends the runs, which go on when the daemon is back. What waits stays with the hub.
-    async fn stop(&mut self, events: &mut mpsc::UnboundedReceiver<Event>) {
+    async fn stop(&mut self, events: &mut mpsc::UnboundedReceiver<DaemonEvent>) {
         self.stopping = true;
-        let desk = self.desk.clone();
-        let ended = timeout(STOP_RUNS, async move { desk.stop().await });
+        let run_queue = self.run_queue.clone();
+        let ended = timeout(STOP_RUNS, async move { run_queue.stop().await });
         tokio::pin!(ended);
         loop {
             tokio::select! {
@@ -374,8 +375,8 @@ impl Daemon {
     }
 
     /// While stopping nothing new is begun.
-    async fn handle_last(&mut self, event: Event) {
-        if let Event::News(..) | Event::Settled { .. } | Event::Changed(..) = event {
+    async fn handle_last(&mut self, event: DaemonEvent) {
+        if let DaemonEvent::News(..) | DaemonEvent::Settled { .. } | DaemonEvent::Changed(..) = event {
             self.handle(event).await;
         }
     }

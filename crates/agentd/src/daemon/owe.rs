@@ -6,7 +6,7 @@ use folkmoot_wire::lark::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Daemon, Event};
+use super::{Daemon, DaemonEvent};
 use crate::hub::{NotKept, Rest};
 use crate::journal::Owed;
 
@@ -19,7 +19,7 @@ struct Diff {
     diff: String,
 }
 
-const MOST_REFUSALS: u32 = 5;
+const MAX_REFUSALS: u32 = 5;
 
 /// Tries as long as the hub is there; what it does not get is sent with the next connection.
 async fn put_diff(rest: &Rest, link: &Link, data: &Value) -> Result<(), CallError> {
@@ -31,7 +31,7 @@ async fn put_diff(rest: &Rest, link: &Link, data: &Value) -> Result<(), CallErro
         match rest.put_diff(&run_id, &diff).await {
             Ok(()) => return Ok(()),
             // A hub that has just come back may not know yet for whom we speak.
-            Err(NotKept::Refused(text)) if refusals == MOST_REFUSALS => {
+            Err(NotKept::Refused(text)) if refusals == MAX_REFUSALS => {
                 return Err(CallError::Refused { code: "refused".to_owned(), text });
             }
             Err(NotKept::Refused(why)) => {
@@ -95,14 +95,14 @@ impl Daemon {
             let rest = self.rest.clone();
             tokio::spawn(async move {
                 let answer = put_diff(&rest, &link, &owed.data).await;
-                let _ = events.send(Event::Settled { id: owed.id, answer });
+                let _ = events.send(DaemonEvent::Settled { id: owed.id, answer });
             });
             return;
         }
         let asked = link.begin(&owed.id, &owed.kind, &owed.data);
         tokio::spawn(async move {
             let answer = asked.await.map(drop);
-            let _ = events.send(Event::Settled { id: owed.id, answer });
+            let _ = events.send(DaemonEvent::Settled { id: owed.id, answer });
         });
     }
 

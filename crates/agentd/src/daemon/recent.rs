@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use folkmoot_wire::lark::{Carried, RunActionReport};
 
 /// More than a connection can hold on both sides; what is older than that has arrived.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 
 /// How far back an earlier event of the same action is looked for.
 const NEAR: usize = 256;
@@ -37,7 +37,7 @@ impl Recent {
         let bytes = bytes_of(&request);
         self.bytes += bytes;
         self.actions.push_back(Kept { id: id.to_owned(), bytes, request });
-        while self.bytes > MOST_BYTES
+        while self.bytes > MAX_BYTES
             && let Some(old) = self.actions.pop_front()
         {
             self.bytes -= old.bytes;
@@ -85,7 +85,7 @@ mod tests {
         for number in 0..2000 {
             recent.keep(&number.to_string(), action("a", ActionPhase::Started, &detail));
         }
-        assert!(recent.bytes <= MOST_BYTES && recent.actions().count() > 400);
+        assert!(recent.bytes <= MAX_BYTES && recent.actions().count() > 400);
         assert_eq!(recent.bytes, recent.actions().map(bytes_of).sum::<usize>());
     }
 }

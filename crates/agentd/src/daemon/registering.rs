@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folkmoot_clients::lark::CallError;
 use folkmoot_wire::lark::{AgentHello, Carried, DaemonAgent, DaemonRegister, Runtime};
 
-use super::{Daemon, Event, Hosted};
+use super::{Daemon, DaemonEvent, Hosted};
 use crate::hub::role_card;
 use crate::settings::{AgentSpec, Kind};
 
@@ -44,7 +44,7 @@ impl Daemon {
                 Ok(agents)
             };
             let agents = registered.await;
-            let _ = events.send(Event::Registered { login, agents });
+            let _ = events.send(DaemonEvent::Registered { login, agents });
         });
     }
 

@@ -1,10 +1,11 @@
-//! Runs: handed to the desk, and what they do told to the hub.
+//! Runs: handed to the run queue, and what they do told to the hub.
 
 use folkmoot_clients::lark::CallError;
-use folkmoot_engines::desk::{News, Task, View};
+
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{ActionEvent, Phase, ResumeToken};
 use folkmoot_engines::progress::markdown;
+use folkmoot_engines::run_queue::{News, Task, View};
 use folkmoot_wire::lark::{
     ActionPhase, Carried, MAX_CONTENT_CHARS, RunActionReport, RunChanges, RunEnd, RunProgress, RunSession, WakeFail,
 };
@@ -18,8 +19,8 @@ use crate::prompt;
 use crate::wake::Wake;
 
 /// The longest detail of an action; the hub keeps no more.
-const MOST_DETAIL_BYTES: usize = 16 << 10;
-const MOST_TITLE_CHARS: usize = 500;
+const MAX_DETAIL_BYTES: usize = 16 << 10;
+const MAX_TITLE_CHARS: usize = 500;
 
 impl Hosted {
     /// A request for this agent.
@@ -110,7 +111,7 @@ impl Daemon {
             reasoning: None,
         };
         live.submitted = true;
-        self.desk.submit(ticket, task);
+        self.run_queue.submit(ticket, task);
         // Words that came while the run was being prepared.
         for wake in std::mem::take(&mut live.behind) {
             self.taken.remove(&wake.delivery);
@@ -189,7 +190,7 @@ impl Daemon {
             run_id: live.run_id().into(),
             id: event.action.id.clone(),
             kind: event.action.kind.as_str().to_owned(),
-            title: event.action.title.chars().take(MOST_TITLE_CHARS).collect(),
+            title: event.action.title.chars().take(MAX_TITLE_CHARS).collect(),
             phase,
             ok: event.ok,
             detail: to_raw_value(&fitting(Value::Object(detail))).ok(),
@@ -230,7 +231,7 @@ fn said(id: &str) -> Option<String> {
 fn fitting(detail: Value) -> Value {
     let mut most = 4000;
     let mut cut = detail;
-    while cut.to_string().len() > MOST_DETAIL_BYTES {
+    while cut.to_string().len() > MAX_DETAIL_BYTES {
         if most < 20 {
             return json!({"cut": true});
         }
@@ -261,7 +262,7 @@ mod tests {
     fn a_detail_is_cut_until_it_fits_and_keeps_its_shape() {
         let long = json!({"output": "x".repeat(100_000), "code": 1, "lines": vec!["y".repeat(50); 2000]});
         let cut = fitting(long);
-        assert!(cut.to_string().len() <= MOST_DETAIL_BYTES);
+        assert!(cut.to_string().len() <= MAX_DETAIL_BYTES);
         assert_eq!(cut["code"], 1);
         assert!(cut["output"].as_str().unwrap().ends_with('…'));
         let small = json!({"command": "ls"});

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-use super::{Daemon, Event, Hosted, Live, RunPlace, Ticket};
-use crate::settings::{EngineAgent, Policy, Settings};
+use super::{Daemon, DaemonEvent, Hosted, Live, RunPlace, Ticket};
+use crate::settings::{DaemonSettings, EngineAgent, Policy};
 use crate::wake::Wake;
 use crate::wake::tests::wake;
 
@@ -23,14 +23,14 @@ const TICKET: Ticket = Ticket(0);
 /// A daemon with one run, without its hub: each request to that fails at once and comes back as an event.
 struct Alone {
     daemon: Daemon,
-    events: mpsc::UnboundedReceiver<Event>,
+    events: mpsc::UnboundedReceiver<DaemonEvent>,
     _folder: TempDir,
 }
 
 impl Alone {
     async fn with_a_run() -> Self {
         let folder = TempDir::new().unwrap();
-        let settings = Settings {
+        let settings = DaemonSettings {
             server: Url::parse("ws://127.0.0.1:1/ws").unwrap(),
             key: Arc::new(|| "key".to_owned()),
             data_dir: folder.path().to_owned(),
@@ -65,7 +65,7 @@ impl Alone {
     /// The hub is asked for an approval; the question that it was.
     async fn asks_the_hub(&mut self) -> String {
         loop {
-            if let Event::Asked { ask, .. } = self.events.recv().await.unwrap() {
+            if let DaemonEvent::Asked { ask, .. } = self.events.recv().await.unwrap() {
                 return ask;
             }
         }
@@ -73,11 +73,11 @@ impl Alone {
 
     async fn hub_says(&mut self, ask: &str, answer: Value) {
         let answer = Ok(serde_json::from_value(answer).expect("an answer"));
-        self.daemon.handle(Event::Asked { ticket: TICKET, ask: ask.to_owned(), answer }).await;
+        self.daemon.handle(DaemonEvent::Asked { ticket: TICKET, ask: ask.to_owned(), answer }).await;
     }
 
     fn is_asking(&mut self) -> bool {
-        std::iter::from_fn(|| self.events.try_recv().ok()).any(|event| matches!(event, Event::Asked { .. }))
+        std::iter::from_fn(|| self.events.try_recv().ok()).any(|event| matches!(event, DaemonEvent::Asked { .. }))
     }
 }
 
@@ -111,7 +111,7 @@ async fn words_that_an_engine_takes_with_its_answer_are_not_asked_again() {
     let more = alone.add();
     alone.daemon.over(TICKET, RunEnd::Completed, None).await;
     assert!(alone.daemon.live.contains_key(&TICKET), "over before it is known whether the words were taken");
-    alone.daemon.handle(Event::Steered(TICKET, Box::new(more), true)).await;
+    alone.daemon.handle(DaemonEvent::Steered(TICKET, Box::new(more), true)).await;
     assert!(alone.daemon.live.is_empty(), "the words have a run of their own as well");
     let ends = [("wake.join".to_owned(), None), ("run.complete".to_owned(), Some("dlv_1".to_owned()))];
     assert_eq!(alone.owed().await, ends);
@@ -123,7 +123,7 @@ async fn words_that_come_too_late_for_an_engine_get_a_run_of_their_own() {
     let mut alone = Alone::with_a_run().await;
     let more = alone.add();
     alone.daemon.over(TICKET, RunEnd::Completed, None).await;
-    alone.daemon.handle(Event::Steered(TICKET, Box::new(more), false)).await;
+    alone.daemon.handle(DaemonEvent::Steered(TICKET, Box::new(more), false)).await;
     let deliveries: Vec<_> = alone.daemon.live.values().map(|live| live.wake.delivery.as_str()).collect();
     assert_eq!(deliveries, ["dlv_2"]);
     assert_eq!(alone.owed().await, [("run.complete".to_owned(), Some("dlv_1".to_owned()))]);

@@ -7,7 +7,7 @@ use folkmoot_wire::lark::{
     WakePass, WokenBy,
 };
 
-use super::{Begun, Daemon, Event, Hosted, Live, Taken, Ticket};
+use super::{Begun, Daemon, DaemonEvent, Hosted, Live, Taken, Ticket};
 use crate::command::{self, Command};
 use crate::prompt;
 use crate::wake::Wake;
@@ -72,10 +72,10 @@ impl Daemon {
             return;
         }
         live.steering += 1;
-        let (desk, events, words) = (self.desk.clone(), self.events.clone(), prompt::words(&wake));
+        let (run_queue, events, words) = (self.run_queue.clone(), self.events.clone(), prompt::words(&wake));
         tokio::spawn(async move {
-            let taken = desk.steer(ticket, words).await.is_ok();
-            let _ = events.send(Event::Steered(ticket, Box::new(wake), taken));
+            let taken = run_queue.steer(ticket, words).await.is_ok();
+            let _ = events.send(DaemonEvent::Steered(ticket, Box::new(wake), taken));
         });
     }
 
@@ -116,9 +116,9 @@ impl Daemon {
         if fresh.messages.is_empty() {
             return;
         }
-        let (desk, words) = (self.desk.clone(), prompt::words(&fresh));
+        let (run_queue, words) = (self.run_queue.clone(), prompt::words(&fresh));
         tokio::spawn(async move {
-            if desk.steer(ticket, words).await.is_err() {
+            if run_queue.steer(ticket, words).await.is_err() {
                 tracing::warn!("words that came late could not be given to the run");
             }
         });
@@ -162,7 +162,7 @@ impl Daemon {
                 }))
             };
             let begun = begun.await;
-            let _ = events.send(Event::Started(ticket, begun));
+            let _ = events.send(DaemonEvent::Started(ticket, begun));
         });
         self.live.insert(ticket, Live::new(agent, wake, engine, model));
     }
@@ -180,7 +180,7 @@ impl Daemon {
         if let Some(live) = self.live.get_mut(&ticket) {
             live.cancelled = true;
             if live.submitted {
-                self.desk.cancel(ticket);
+                self.run_queue.cancel(ticket);
             }
         }
     }

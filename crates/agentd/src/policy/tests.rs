@@ -1,22 +1,22 @@
 //! What is let pass, denied and asked, with the engines' own requests as their adapters understand them.
 
-use folkmoot_engines::engine::{Mode, Order, Output, Settings};
+use folkmoot_engines::engine::{EngineSettings, Mode, Order, Output};
 use folkmoot_engines::engines::find;
-use folkmoot_engines::event::Event;
+use folkmoot_engines::event::EngineEvent;
 use serde_json::{Value, json};
 
 use super::*;
 
 /// What an engine asks with these lines.
 fn asked(engine: &str, lines: &[Value]) -> Ask {
-    let (settings, folder) = (Settings::default(), Path::new("/project"));
+    let (settings, folder) = (EngineSettings::default(), Path::new("/project"));
     let order = Order { settings: &settings, prompt: "hi", resume: None, folder, mode: Mode::Warm, now: 0 };
     let mut dialog = find(engine).unwrap().prepare(&order).unwrap().dialog;
     let mut out = Output::default();
     dialog.prompt("hi", &mut out);
     lines.iter().for_each(|line| dialog.line(line, &mut out));
     match out.events.pop() {
-        Some(Event::Asked(asked)) => asked.ask,
+        Some(EngineEvent::Asked(asked)) => asked.ask,
         other => panic!("{engine} asks nothing: {other:?}"),
     }
 }

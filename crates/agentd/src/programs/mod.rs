@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::error::DaemonError;
-use crate::settings::{AgentSpec, Key, Kind, ProgramAgent, Settings};
+use crate::settings::{AgentSpec, DaemonSettings, Key, Kind, ProgramAgent};
 
 mod process;
 mod relay;
@@ -56,7 +56,7 @@ struct Running {
 
 impl Programs {
     /// Opens the socket, if there is to be one.
-    pub async fn open(settings: &Settings, client: Client, mut host: Host) -> Result<Self, DaemonError> {
+    pub async fn open(settings: &DaemonSettings, client: Client, mut host: Host) -> Result<Self, DaemonError> {
         host.walls.shared.extend(settings.socket.clone());
         let shared = Arc::new(Shared {
             client,

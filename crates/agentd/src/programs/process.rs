@@ -19,7 +19,7 @@ use crate::settings::ProgramAgent;
 /// Where the logs of programs are, in the data folder.
 pub const LOGS: &str = "logs/agents";
 /// A log that is longer than this is put aside at the next start.
-const MOST_LOG_BYTES: u64 = 8 << 20;
+const MAX_LOG_BYTES: u64 = 8 << 20;
 /// A program that ran this long was well; its restarts are counted anew.
 const WELL: Duration = Duration::from_secs(60);
 
@@ -157,7 +157,7 @@ impl Watched {
         if let Some(folder) = path.parent() {
             private_folder(folder)?;
         }
-        if path.metadata().is_ok_and(|data| data.len() > MOST_LOG_BYTES) {
+        if path.metadata().is_ok_and(|data| data.len() > MAX_LOG_BYTES) {
             std::fs::rename(&path, path.with_extension("log.1"))?;
         }
         let mut log = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;

@@ -20,7 +20,7 @@ use super::relay::{self, Wanted};
 use super::{Known, Shared};
 
 /// How long a program may take to say who it is.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Opens the socket; one that nobody listens on any more is replaced.
 pub fn listen(path: &Path, shared: Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
@@ -76,7 +76,7 @@ async fn serve(stream: UnixStream, shared: Arc<Shared>) {
     }
     let (reading, mut writing) = stream.into_split();
     let mut lines = BufReader::new(reading);
-    let Ok(Some(line)) = timeout(PATIENCE, line(&mut lines)).await else { return };
+    let Ok(Some(line)) = timeout(HELLO_TIMEOUT, line(&mut lines)).await else { return };
     let frame: Option<ProgramFrame> = serde_json::from_str(&line).ok();
     let answers = Answers { reply_to: frame.as_ref().and_then(|frame| to_raw_value(frame.id.as_ref()?).ok()) };
     let said = match frame.as_ref().map(|frame| (frame.kind.as_str(), frame)) {

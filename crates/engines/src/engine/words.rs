@@ -69,7 +69,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use crate::engine::{EngineError, Launch, LocalServer, Mode, Order, Settings, Source};
+    use crate::engine::{EngineError, EngineSettings, Launch, LocalServer, Mode, Order, Source};
     use crate::engines;
     use crate::event::ResumeToken;
 
@@ -82,7 +82,7 @@ mod tests {
         session: &str,
     ) -> Result<Option<Launch>, EngineError> {
         let engine = engines::find(engine).unwrap();
-        let mut settings = Settings { model: model.to_owned(), ..Settings::default() };
+        let mut settings = EngineSettings { model: model.to_owned(), ..EngineSettings::default() };
         if let Some(key) = engine.reasoning_key() {
             settings.own.insert(key.to_owned(), level.into());
         }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn an_option_in_the_configuration_of_an_engine_is_refused_too() {
         for (engine, key) in [("codex", "profile"), ("opencode", "agent"), ("pi", "provider")] {
-            let mut settings = Settings::default();
+            let mut settings = EngineSettings::default();
             settings.own.insert(key.to_owned(), "--auto".into());
             let error = crate::availability::check_settings(engines::find(engine).unwrap(), &settings).unwrap_err();
             assert!(error.sentence.contains(&format!("engines.{engine}.{key}")), "{}", error.sentence);

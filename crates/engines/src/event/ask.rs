@@ -1,7 +1,7 @@
 //! A question of an engine to people: what it wants to do, said by its adapter, and what people say to it.
 
 pub use folkmoot_action::{AskKind, Identity, Subject};
-use folkmoot_action::{Asked as AskedOnce, Proposal, Shown, guessed, lasting};
+use folkmoot_action::{LocalQuestion, Proposal, Shown, guessed, lasting};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ pub struct Ask {
     pub rest: Detail,
     /// Words that the engine offers as answers; empty: allow or deny, or free text.
     pub options: Vec<String>,
-    /// What [`Answer::AllowAlways`] would allow for the rest of the session; empty: no more than this once.
+    /// What [`AskAnswer::AllowAlways`] would allow for the rest of the session; empty: no more than this once.
     pub always: Vec<String>,
     /// The engine no longer waits for an answer.
     pub withdrawn: bool,
@@ -53,10 +53,16 @@ impl Ask {
         Proposal { subject: &self.subject, rest: &self.rest }
     }
 
+    /// How much there is to show.
+    pub fn shown_bytes(&self) -> usize {
+        let all = (&self.subject, &self.rest, &self.title, &self.options);
+        serde_json::to_string(&all).map_or(usize::MAX, |text| text.len())
+    }
+
     /// As people see it, here and everywhere else.
     pub fn shown(&self, folder: Option<&str>, machine: Option<&str>) -> Shown {
         let (proposal, options) = (self.proposal(), self.options.as_slice());
-        Shown::of(&AskedOnce { proposal, says: &self.title, options, folder, machine })
+        Shown::of(&LocalQuestion { proposal, says: &self.title, options, folder, machine })
     }
 }
 
@@ -101,9 +107,7 @@ impl From<Ask> for Record {
     fn from(ask: Ask) -> Self {
         let kind = ask.kind();
         let Ask { id, subject, identity, title, detail, rest, options, always, withdrawn } = ask;
-        let told = |withdrawn: bool| !withdrawn;
-        let (subject, identity) =
-            (Some(subject).filter(|_| told(withdrawn)), Some(identity).filter(|_| told(withdrawn)));
+        let (subject, identity) = ((!withdrawn).then_some(subject), (!withdrawn).then_some(identity));
         Self { id, kind, title, detail, options, subject, identity, rest, always, withdrawn }
     }
 }
@@ -111,7 +115,7 @@ impl From<Ask> for Record {
 /// What people say to an [`Ask`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Answer {
+pub enum AskAnswer {
     /// Yes, this once; `input` replaces what the engine wanted to do, where it takes that.
     Allow {
         #[serde(default, skip_serializing_if = "Option::is_none")]

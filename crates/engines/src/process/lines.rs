@@ -3,7 +3,7 @@
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The longest line that is understood.
-pub const MOST_LINE: usize = 10 * 1024 * 1024;
+pub const MAX_LINE: usize = 10 * 1024 * 1024;
 /// What a buffer may keep between lines.
 const KEPT: usize = 64 * 1024;
 
@@ -57,7 +57,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             };
             let line = &self.buffer[self.start..end];
             let length = line.len() + std::mem::take(&mut self.skipped);
-            let found = if length > MOST_LINE {
+            let found = if length > MAX_LINE {
                 Some(Line::TooLong(length))
             } else {
                 let line = line.trim_ascii();
@@ -73,7 +73,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     fn skip_if_too_long(&mut self) {
         let length = self.buffer.len() - self.start;
-        if length + self.skipped > MOST_LINE {
+        if length + self.skipped > MAX_LINE {
             self.skipped += length;
             self.buffer.truncate(self.start);
             self.searched = self.start;
@@ -125,11 +125,11 @@ mod tests {
 
     #[tokio::test]
     async fn lines_up_to_the_limit_are_read_and_longer_ones_are_named() {
-        let mut long = vec![b'x'; MOST_LINE];
+        let mut long = vec![b'x'; MAX_LINE];
         assert_eq!(read(&long).await, [Line::Text(long.clone())]);
         long.extend_from_slice(b"yy\nafter\n");
-        assert_eq!(read(&long).await, [Line::TooLong(MOST_LINE + 2), text("after")]);
-        assert_eq!(read(&vec![b'x'; MOST_LINE + 1]).await, [Line::TooLong(MOST_LINE + 1)]);
+        assert_eq!(read(&long).await, [Line::TooLong(MAX_LINE + 2), text("after")]);
+        assert_eq!(read(&vec![b'x'; MAX_LINE + 1]).await, [Line::TooLong(MAX_LINE + 1)]);
     }
 
     #[tokio::test]

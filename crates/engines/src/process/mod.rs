@@ -1,4 +1,4 @@
-//! An engine's process: started under a keeper, written to, read from, and ended with everything it started.
+//! An engine's process: started under a supervisor, written to, read from, and ended with everything it started.
 
 use std::ffi::OsString;
 use std::io::IoSlice;
@@ -23,8 +23,8 @@ use tokio::time::timeout;
 use crate::engine::{EngineError, Exit, Launch};
 
 pub mod environment;
-pub mod keeper;
 pub mod lines;
+pub mod supervisor;
 mod tree;
 pub mod walls;
 
@@ -38,14 +38,14 @@ const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
 /// How patient we are with a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct EndTimeouts {
     /// After the result, until SIGTERM.
     pub grace: Duration,
     /// After SIGTERM, until SIGKILL.
     pub term: Duration,
 }
 
-impl Default for Patience {
+impl Default for EndTimeouts {
     fn default() -> Self {
         Self { grace: Duration::from_secs(5), term: Duration::from_secs(2) }
     }
@@ -54,22 +54,22 @@ impl Default for Patience {
 /// How processes are started and ended.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
-    pub patience: Patience,
-    /// The binary whose `main` calls [`keeper::hook`]; `None`: this one.
-    pub keeper: Option<PathBuf>,
+    pub timeouts: EndTimeouts,
+    /// The binary whose `main` calls [`supervisor::hook`]; `None`: this one.
+    pub supervisor: Option<PathBuf>,
     /// What engines must not open.
     pub walls: Walls,
 }
 
 pub struct Process {
-    keeper: Child,
+    supervisor: Child,
     control: BufReader<UnixStream>,
     stdin: Option<mpsc::UnboundedSender<String>>,
     stdout: Lines<ChildStdout>,
     stderr: Arc<Mutex<Vec<u8>>>,
     tail: JoinHandle<()>,
     exit: Option<Exit>,
-    patience: Patience,
+    timeouts: EndTimeouts,
 }
 
 impl Process {
@@ -89,9 +89,13 @@ impl Process {
     fn spawn(launch: &Launch, program: PathBuf, host: &Host) -> std::io::Result<Self> {
         let (ours, theirs) = StdUnixStream::pair()?;
         let (engine_stdin, our_stdin) = std::io::pipe()?;
-        let mut command = Command::new(host.keeper.clone().unwrap_or_else(keeper::own_program));
+        let mut command = Command::new(host.supervisor.clone().unwrap_or_else(supervisor::own_program));
         let arguments: Vec<OsString> = launch.args.iter().map(OsString::from).collect();
-        command.arg(keeper::KEEPER).args(host.walls.around(&launch.folder).arguments()).arg(program).args(arguments);
+        command
+            .arg(supervisor::SUPERVISOR)
+            .args(host.walls.around(&launch.folder).arguments())
+            .arg(program)
+            .args(arguments);
         environment::clean(command.as_std_mut(), &launch.pass);
         // Some believe this variable more than the kernel.
         command.current_dir(&launch.folder).env("PWD", &launch.folder);
@@ -102,8 +106,8 @@ impl Process {
                 None => command.env_remove(name),
             };
         }
-        let mut keeper = command.spawn()?;
-        // The command holds a copy of the keeper's end of the socket.
+        let mut supervisor = command.spawn()?;
+        // The command holds a copy of the supervisor's end of the socket.
         drop(command);
         pass(&ours, engine_stdin.as_fd())?;
         drop(engine_stdin);
@@ -111,10 +115,11 @@ impl Process {
         let control = BufReader::new(UnixStream::from_std(ours)?);
         let (stdin, texts) = mpsc::unbounded_channel();
         tokio::spawn(write_all(pipe::Sender::from_owned_fd(OwnedFd::from(our_stdin))?, texts));
-        let stdout = Lines::new(keeper.stdout.take().expect("standard output is piped"));
+        let stdout = Lines::new(supervisor.stdout.take().expect("standard output is piped"));
         let stderr = Arc::new(Mutex::new(Vec::new()));
-        let tail = tokio::spawn(keep_tail(keeper.stderr.take().expect("standard error is piped"), Arc::clone(&stderr)));
-        Ok(Self { keeper, control, stdin: Some(stdin), stdout, stderr, tail, exit: None, patience: host.patience })
+        let tail =
+            tokio::spawn(keep_tail(supervisor.stderr.take().expect("standard error is piped"), Arc::clone(&stderr)));
+        Ok(Self { supervisor, control, stdin: Some(stdin), stdout, stderr, tail, exit: None, timeouts: host.timeouts })
     }
 
     /// Writes to the engine, without waiting: it may want to be read before it reads.
@@ -140,7 +145,7 @@ impl Process {
             return exit.clone();
         }
         let mut word = String::new();
-        if timeout(self.patience.grace, self.control.read_line(&mut word)).await.is_err() {
+        if timeout(self.timeouts.grace, self.control.read_line(&mut word)).await.is_err() {
             self.order_end().await;
             let _ = self.control.read_line(&mut word).await;
         }
@@ -156,10 +161,10 @@ impl Process {
     /// started is gone.
     pub async fn finish(mut self, hurry: impl Future<Output = ()>) {
         self.close_stdin();
-        let grace = self.patience.grace;
+        let grace = self.timeouts.grace;
         let quiet = async {
             while self.stdout.next().await.is_some() {}
-            let _ = self.keeper.wait().await;
+            let _ = self.supervisor.wait().await;
         };
         tokio::select! {
             () = quiet => return,
@@ -174,16 +179,16 @@ impl Process {
         self.order_end().await;
         self.close_stdin();
         let drained = async { while self.stdout.next().await.is_some() {} };
-        let limit = self.patience.term + Duration::from_secs(5);
-        let both = async { tokio::join!(drained, self.keeper.wait()) };
+        let limit = self.timeouts.term + Duration::from_secs(5);
+        let both = async { tokio::join!(drained, self.supervisor.wait()) };
         if timeout(limit, both).await.is_err() {
-            // The kernel ends the engine with its keeper.
-            let _ = self.keeper.kill().await;
+            // The kernel ends the engine with its supervisor.
+            let _ = self.supervisor.kill().await;
         }
     }
 
     async fn order_end(&mut self) {
-        let order = format!("term {}\n", self.patience.term.as_millis());
+        let order = format!("term {}\n", self.timeouts.term.as_millis());
         let _ = self.control.get_mut().write_all(order.as_bytes()).await;
     }
 
@@ -198,7 +203,7 @@ impl Process {
     }
 }
 
-/// Hands the engine's standard input to the keeper.
+/// Hands the engine's standard input to the supervisor.
 fn pass(socket: &StdUnixStream, stdin: std::os::fd::BorrowedFd<'_>) -> std::io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
@@ -268,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_grace_is_5_s_and_2_s_lie_between_sigterm_and_sigkill() {
-        let Patience { grace, term } = Patience::default();
+        let EndTimeouts { grace, term } = EndTimeouts::default();
         assert_eq!((grace, term), (Duration::from_secs(5), Duration::from_secs(2)));
     }
 

@@ -6,7 +6,9 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use crate::event::{Action, ActionEvent, ActionKind, Ask, Completed, Detail, EngineId, Event, Phase, ResumeToken};
+use crate::event::{
+    Action, ActionEvent, ActionKind, Ask, Completed, Detail, EngineEvent, EngineId, Phase, ResumeToken,
+};
 use crate::json::{shortened, text};
 
 pub mod markdown;
@@ -17,9 +19,9 @@ mod tests;
 /// How many actions are shown.
 pub const SHOWN: usize = 5;
 /// The longest title of an action.
-const MOST_TITLE: usize = 300;
+const MAX_TITLE: usize = 300;
 /// How many running actions are remembered beyond those.
-const MOST_SCROLLED: usize = 1024;
+const MAX_SCROLLED: usize = 1024;
 
 /// A run as far as it is known.
 #[derive(Clone, Debug)]
@@ -120,17 +122,17 @@ impl Progress {
     }
 
     /// Takes an event up; `true` when something that is shown has changed.
-    pub fn take(&mut self, event: &Event, format_resume: impl FnOnce(&ResumeToken) -> Option<String>) -> bool {
+    pub fn take(&mut self, event: &EngineEvent, format_resume: impl FnOnce(&ResumeToken) -> Option<String>) -> bool {
         match event {
-            Event::Started(started) => {
+            EngineEvent::Started(started) => {
                 self.label = Label::Working;
                 self.title = started.title.clone();
                 self.resume_line = format_resume(&started.resume);
                 self.resume = Some(started.resume.clone());
                 true
             }
-            Event::Action(action) => self.take_action(action),
-            Event::Asked(asked) => {
+            EngineEvent::Action(action) => self.take_action(action),
+            EngineEvent::Asked(asked) => {
                 self.asks.retain(|open| open.id != asked.ask.id);
                 if !asked.ask.withdrawn {
                     self.asks.push(asked.ask.clone());
@@ -138,7 +140,7 @@ impl Progress {
                 self.label = if self.asks.is_empty() { Label::Working } else { Label::Waiting };
                 true
             }
-            Event::Completed(completed) => {
+            EngineEvent::Completed(completed) => {
                 self.label = match (completed.ok, completed.error.as_deref()) {
                     (true, _) => Label::Done,
                     (false, Some("cancelled")) => Label::Cancelled,
@@ -259,7 +261,7 @@ impl Progress {
             let finished = self.lines.iter().position(|line| line.mark.is_final());
             if let Some(line) = self.lines.remove(finished.unwrap_or(0))
                 && finished.is_none()
-                && self.scrolled.len() < MOST_SCROLLED
+                && self.scrolled.len() < MAX_SCROLLED
             {
                 self.scrolled.insert(hash(&line.id));
             }
@@ -295,11 +297,11 @@ fn shown(action: &Action, phase: Phase) -> String {
 
 fn one_line(title: &str) -> String {
     if !title.contains(char::is_control) {
-        return shortened(title.trim(), MOST_TITLE);
+        return shortened(title.trim(), MAX_TITLE);
     }
     let words: Vec<&str> =
         title.split(|c: char| c.is_control() || c == ' ').filter(|word| !word.is_empty()).take(200).collect();
-    shortened(&words.join(" "), MOST_TITLE)
+    shortened(&words.join(" "), MAX_TITLE)
 }
 
 /// As code, whatever backticks are inside.

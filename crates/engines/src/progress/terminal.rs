@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Label, Mark, Progress, ShownAction};
-use crate::event::{ActionKind, Event, Phase};
+use crate::event::{ActionKind, EngineEvent, Phase};
 
 /// The lines to draw now, each at most `width` columns; colours only when asked for.
 pub fn lines(progress: &Progress, elapsed: Duration, width: usize, colour: bool) -> Vec<String> {
@@ -42,24 +42,24 @@ fn paint(code: &str, text: &str, colour: bool) -> String {
 }
 
 /// One line for an event, for a file or a pipe; `None` for what is only of interest live.
-pub fn plain_line(event: &Event) -> Option<String> {
+pub fn plain_line(event: &EngineEvent) -> Option<String> {
     match event {
-        Event::Started(started) => {
+        EngineEvent::Started(started) => {
             let title = started.title.as_deref().map(|title| format!(" · {}", safe(title))).unwrap_or_default();
             Some(format!("started · {}{title}", started.engine))
         }
-        Event::Action(event) => {
+        EngineEvent::Action(event) => {
             let kind = &event.action.kind;
             if matches!(kind, ActionKind::Turn | ActionKind::Telemetry) || event.phase == Phase::Updated {
                 return None;
             }
             let mut progress = Progress::new(event.engine.clone());
-            progress.take(&Event::Action(event.clone()), |_| None);
+            progress.take(&EngineEvent::Action(event.clone()), |_| None);
             progress.actions().next().map(|action| format!("{} {}", action.mark().as_str(), plain(&action.text)))
         }
-        Event::Asked(asked) if asked.ask.withdrawn => None,
-        Event::Asked(asked) => Some(format!("? {}", safe(&asked.ask.title))),
-        Event::Completed(_) => None,
+        EngineEvent::Asked(asked) if asked.ask.withdrawn => None,
+        EngineEvent::Asked(asked) => Some(format!("? {}", safe(&asked.ask.title))),
+        EngineEvent::Completed(_) => None,
     }
 }
 

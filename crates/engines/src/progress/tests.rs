@@ -6,21 +6,21 @@ use crate::event::Asked;
 
 const ENGINE: EngineId = EngineId::new("codex");
 
-fn act(id: &str, kind: ActionKind, title: &str, phase: Phase, ok: Option<bool>) -> Event {
-    Event::action(&ENGINE, Action::new(id, kind, title), phase, ok)
+fn act(id: &str, kind: ActionKind, title: &str, phase: Phase, ok: Option<bool>) -> EngineEvent {
+    EngineEvent::action(&ENGINE, Action::new(id, kind, title), phase, ok)
 }
 
-fn started() -> Event {
-    Event::started(ResumeToken::new("codex", "019a-77"), None, Detail::new())
+fn started() -> EngineEvent {
+    EngineEvent::started(ResumeToken::new("codex", "019a-77"), None, Detail::new())
 }
 
-fn completed(ok: bool, answer: &str, error: Option<&str>) -> Event {
+fn completed(ok: bool, answer: &str, error: Option<&str>) -> EngineEvent {
     let error = error.map(str::to_owned);
     let resume = Some(ResumeToken::new("codex", "019a-77"));
-    Event::Completed(Completed { engine: ENGINE, ok, answer: answer.into(), resume, error, usage: Detail::new() })
+    EngineEvent::Completed(Completed { engine: ENGINE, ok, answer: answer.into(), resume, error, usage: Detail::new() })
 }
 
-fn play(events: &[Event]) -> Progress {
+fn play(events: &[EngineEvent]) -> Progress {
     let codecs = engines::codecs();
     let mut progress = Progress::new(ENGINE);
     for event in events {
@@ -29,7 +29,7 @@ fn play(events: &[Event]) -> Progress {
     progress
 }
 
-fn shown_as(events: &[Event], seconds: u64) -> String {
+fn shown_as(events: &[EngineEvent], seconds: u64) -> String {
     markdown::message(&play(events), Duration::from_secs(seconds)).to_markdown()
 }
 
@@ -52,7 +52,7 @@ fn repeated_events_for_the_same_action_id_collapse() {
 
 #[test]
 fn the_last_five_actions_are_shown_and_all_are_counted() {
-    let mut events: Vec<Event> =
+    let mut events: Vec<EngineEvent> =
         (0..9).map(|n| act(&n.to_string(), ActionKind::Note, &format!("n{n}"), Phase::Completed, Some(true))).collect();
     events.insert(0, act("slow", ActionKind::Command, "sleep", Phase::Started, None));
     let progress = play(&events);
@@ -64,7 +64,7 @@ fn the_last_five_actions_are_shown_and_all_are_counted() {
 #[test]
 fn an_action_that_scrolled_away_is_not_counted_twice() {
     let begin = |n: usize| act(&n.to_string(), ActionKind::Tool, "t", Phase::Started, None);
-    let mut events: Vec<Event> = (0..7).map(begin).collect();
+    let mut events: Vec<EngineEvent> = (0..7).map(begin).collect();
     events.push(act("0", ActionKind::Tool, "t", Phase::Completed, Some(true)));
     assert_eq!(play(&events).steps(), 7);
 }
@@ -109,9 +109,9 @@ fn the_final_message_has_status_answer_error_and_resume_line() {
 
 #[test]
 fn usage_and_cost_are_shown_where_known() {
-    let Event::Completed(mut event) = completed(true, "", None) else { unreachable!() };
+    let EngineEvent::Completed(mut event) = completed(true, "", None) else { unreachable!() };
     event.usage = serde_json::from_str(r#"{"input_tokens":9120,"output_tokens":400,"total_cost_usd":0.0123}"#).unwrap();
-    let line = play(&[Event::Completed(event)]).status_line(Duration::ZERO);
+    let line = play(&[EngineEvent::Completed(event)]).status_line(Duration::ZERO);
     assert_eq!(line, "done · codex · 0s · 9.1k in, 400 out · $0.01");
 }
 
@@ -120,7 +120,7 @@ fn a_question_shows_until_it_is_answered_or_withdrawn() {
     let ask = |withdrawn| {
         let (id, title, options) = ("q".to_owned(), "run `rm`".to_owned(), vec!["yes".to_owned(), "no".to_owned()]);
         let ask = Ask { id, title, options, withdrawn, ..Ask::default() };
-        Event::Asked(Asked { engine: ENGINE, ask })
+        EngineEvent::Asked(Asked { engine: ENGINE, ask })
     };
     let mut progress = play(&[started(), ask(false)]);
     assert_eq!(progress.label(), Label::Waiting);

@@ -1,6 +1,6 @@
 //! Processes: the answer at the result, and nothing left afterwards.
 
-use folkmoot_engines::event::Event;
+use folkmoot_engines::event::EngineEvent;
 
 use crate::support::*;
 
@@ -58,7 +58,7 @@ async fn cancel_ends_the_process_and_says_cancelled_with_the_token() {
     for engine in PROGRAMS {
         let stage = stage(engine, "held");
         let mut run = stage.run("x", None);
-        let Some(Event::Started(started)) = within(run.next()).await else { panic!("{engine}") };
+        let Some(EngineEvent::Started(started)) = within(run.next()).await else { panic!("{engine}") };
         run.handle().cancel();
         let events = collect(&mut run).await;
         let done = completed(&events);

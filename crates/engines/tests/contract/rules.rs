@@ -2,7 +2,7 @@
 
 use folkmoot_engines::engine::Mode;
 use folkmoot_engines::engines;
-use folkmoot_engines::event::{ActionKind, Event, Phase};
+use folkmoot_engines::event::{ActionKind, EngineEvent, Phase};
 use folkmoot_engines::locks::Locks;
 use folkmoot_engines::run::{Request, Runner};
 
@@ -13,7 +13,7 @@ async fn if_a_token_is_obtained_exactly_one_started() {
     for engine in PROGRAMS {
         let events = stage(engine, "success").play("hello", None).await;
         obeys_the_contract(&events, engine);
-        assert!(matches!(events[0], Event::Started(_)), "{events:#?}");
+        assert!(matches!(events[0], EngineEvent::Started(_)), "{events:#?}");
         let done = completed(&events);
         assert!(done.ok && done.answer == "All done.", "{done:?}");
         assert!(done.usage.contains_key("input_tokens"), "{done:?}");
@@ -41,7 +41,7 @@ async fn completed_emitted_and_last_for_controlled_termination_after_started() {
         for mode in ["success", "failure", "garbage", "mid-line", "no-newline", "huge"] {
             let events = stage(engine, mode).play("hello", None).await;
             obeys_the_contract(&events, engine);
-            assert!(events.iter().any(|event| matches!(event, Event::Started(_))), "{engine} {mode}");
+            assert!(events.iter().any(|event| matches!(event, EngineEvent::Started(_))), "{engine} {mode}");
         }
     }
 }
@@ -62,7 +62,7 @@ async fn without_a_session_there_is_no_started_but_the_failure_is_an_event() {
         obeys_the_contract(&events, engine);
         let done = completed(&events);
         assert!(!done.ok && done.error.as_deref().unwrap().contains("not logged in"), "{engine}: {done:?}");
-        assert!(!events.iter().any(|event| matches!(event, Event::Started(_))), "{engine}");
+        assert!(!events.iter().any(|event| matches!(event, EngineEvent::Started(_))), "{engine}");
         let stage = stage(engine, "no-session");
         let token = stage.token("ses_1");
         assert_eq!(completed(&stage.play("hello", Some(token.clone())).await).resume, Some(token), "{engine}");
@@ -152,7 +152,7 @@ async fn claude_does_not_get_the_api_key_unless_told_so() {
     set.play("hello", None).await;
     assert_eq!(set.note("key").unwrap(), "Some(\"k\")", "the configuration itself may set it");
     let order = folkmoot_engines::engine::Order {
-        settings: &folkmoot_engines::engine::Settings::default(),
+        settings: &folkmoot_engines::engine::EngineSettings::default(),
         prompt: "",
         resume: None,
         folder: std::path::Path::new("/"),
@@ -171,7 +171,7 @@ async fn a_missing_program_or_folder_is_a_failure_with_a_hint() {
     let mut settings = std::collections::BTreeMap::new();
     settings.insert(
         "codex".to_owned(),
-        folkmoot_engines::engine::Settings { command: "no-such-engine".into(), ..Default::default() },
+        folkmoot_engines::engine::EngineSettings { command: "no-such-engine".into(), ..Default::default() },
     );
     let missing = Runner::new(settings, Locks::default(), engines::codecs());
     let request = Request { prompt: "x".into(), folder: stage.folder.path().into(), ..Request::default() };
@@ -212,13 +212,13 @@ async fn a_script_waits_and_delays() {
     std::fs::write(stage.folder.path().join("play.jsonl"), lines.join("\n")).unwrap();
     let begun = tokio::time::Instant::now();
     let mut run = stage.run("play.jsonl", None);
-    assert!(matches!(run.next().await, Some(Event::Started(_))));
+    assert!(matches!(run.next().await, Some(EngineEvent::Started(_))));
     run.handle().steer("go on").await.unwrap();
     assert_eq!(completed(&collect_paused(&mut run).await).answer, "play.jsonl");
     assert!(begun.elapsed().as_secs() >= 3600);
 }
 
-async fn collect_paused(run: &mut folkmoot_engines::run::Run) -> Vec<Event> {
+async fn collect_paused(run: &mut folkmoot_engines::run::Run) -> Vec<EngineEvent> {
     let mut events = Vec::new();
     while let Some(event) = run.next().await {
         events.push(event);

@@ -1,6 +1,6 @@
 //! Group 2: one run at a time per thread.
 
-use folkmoot_engines::event::Event;
+use folkmoot_engines::event::EngineEvent;
 use folkmoot_engines::locks::Locks;
 use futures_util::FutureExt;
 
@@ -17,7 +17,7 @@ async fn concurrent_runs_for_the_same_resume_token_serialize() {
         let token = stage.token("ses_same");
         let (mut first, mut second) = (stage.run("one", Some(token.clone())), stage.run("two", Some(token.clone())));
         stage.wait_for_note("log").await;
-        assert!(matches!(within(first.next()).await, Some(Event::Started(_))));
+        assert!(matches!(within(first.next()).await, Some(EngineEvent::Started(_))));
         stage.tell("go");
         let (one, two) = tokio::join!(collect(&mut first), collect(&mut second));
         assert!(completed(&one).ok && completed(&two).ok);
@@ -33,7 +33,7 @@ async fn runs_of_different_threads_are_parallel() {
     let mut runs: Vec<_> = ["a", "b", "c"].iter().map(|value| stage.run("x", Some(stage.token(value)))).collect();
     for run in &mut runs {
         // All have started although none may end yet.
-        assert!(matches!(within(run.next()).await, Some(Event::Started(_))));
+        assert!(matches!(within(run.next()).await, Some(EngineEvent::Started(_))));
     }
     stage.tell("go");
     for mut run in runs {
@@ -53,7 +53,7 @@ async fn resume_none_runs_acquire_the_lock_once_the_token_is_known_and_before_em
         until(|| locks.is_waited_for(&stage.token(value).thread_key()).then_some(())).await;
         assert!(run.next().now_or_never().is_none(), "{engine}: nothing is said without the lock");
         drop(other);
-        let Some(Event::Started(started)) = within(run.next()).await else { panic!("{engine}") };
+        let Some(EngineEvent::Started(started)) = within(run.next()).await else { panic!("{engine}") };
         assert_eq!(started.resume, stage.token(value));
         assert!(locks.try_acquire(started.resume.thread_key()).is_none(), "the lock is held when started is seen");
         stage.tell("go");
@@ -87,7 +87,7 @@ async fn a_dropped_consumer_ends_the_run_and_frees_the_lock() {
         let stage = stage(engine, "held");
         let token = stage.token("ses_dropped");
         let mut run = stage.run("x", Some(token.clone()));
-        assert!(matches!(within(run.next()).await, Some(Event::Started(_))));
+        assert!(matches!(within(run.next()).await, Some(EngineEvent::Started(_))));
         drop(run);
         // Nobody said `go`: only the end of the first run lets this one in.
         within(stage.runner.locks().acquire(token.thread_key())).await;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use folkmoot_engines::engine::{Engine, Mode, Settings};
+use folkmoot_engines::engine::{Engine, EngineSettings, Mode};
 use folkmoot_engines::engines;
-use folkmoot_engines::event::{ActionEvent, Completed, Event, Phase, ResumeToken};
+use folkmoot_engines::event::{ActionEvent, Completed, EngineEvent, Phase, ResumeToken};
 use folkmoot_engines::locks::Locks;
 use folkmoot_engines::process::walls::Walls;
-use folkmoot_engines::process::{Host, Patience};
+use folkmoot_engines::process::{EndTimeouts, Host};
 use folkmoot_engines::run::{Request, Run, Runner};
 
 /// The engines that are programs.
@@ -35,15 +35,16 @@ pub fn stage_with(engine: &str, mode: &str, env: &[(&str, &str)], locks: Locks) 
 
 pub fn stage_within(engine: &str, mode: &str, env: &[(&str, &str)], locks: Locks, walls: Walls) -> Stage {
     let folder = tempfile::tempdir().unwrap();
-    let mut settings = Settings { command: env!("CARGO_BIN_EXE_fake-engine").to_owned(), ..Settings::default() };
+    let mut settings =
+        EngineSettings { command: env!("CARGO_BIN_EXE_fake-engine").to_owned(), ..EngineSettings::default() };
     let own = [("FAKE_ENGINE", engine), ("FAKE_MODE", mode), ("FAKE_DIR", folder.path().to_str().unwrap())];
     for (name, value) in own.iter().chain(env) {
         settings.env.insert((*name).to_owned(), (*value).to_owned());
     }
     let settings = BTreeMap::from([(engine.to_owned(), settings)]);
-    let patience = Patience { grace: Duration::from_millis(300), term: Duration::from_millis(300) };
-    let keeper = Some(PathBuf::from(env!("CARGO_BIN_EXE_fake-engine")));
-    let host = Host { patience, keeper, walls };
+    let timeouts = EndTimeouts { grace: Duration::from_millis(300), term: Duration::from_millis(300) };
+    let supervisor = Some(PathBuf::from(env!("CARGO_BIN_EXE_fake-engine")));
+    let host = Host { timeouts, supervisor, walls };
     let runner = Runner::new(settings, locks, engines::codecs()).on(host);
     Stage { folder, runner, engine: engines::find(engine).unwrap() }
 }
@@ -65,7 +66,7 @@ impl Stage {
     }
 
     /// All events of a run, until its last process is gone.
-    pub async fn play(&self, prompt: &str, resume: Option<ResumeToken>) -> Vec<Event> {
+    pub async fn play(&self, prompt: &str, resume: Option<ResumeToken>) -> Vec<EngineEvent> {
         let mut run = self.run(prompt, resume);
         let events = collect(&mut run).await;
         within(run.gone()).await;
@@ -90,7 +91,7 @@ impl Stage {
     }
 }
 
-pub async fn collect(run: &mut Run) -> Vec<Event> {
+pub async fn collect(run: &mut Run) -> Vec<EngineEvent> {
     let mut events = Vec::new();
     while let Some(event) = within(run.next()).await {
         events.push(event);
@@ -114,28 +115,31 @@ pub async fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-pub fn completed(events: &[Event]) -> &Completed {
+pub fn completed(events: &[EngineEvent]) -> &Completed {
     match events.last() {
-        Some(Event::Completed(completed)) => completed,
+        Some(EngineEvent::Completed(completed)) => completed,
         other => panic!("the last event is {other:?}"),
     }
 }
 
-pub fn actions(events: &[Event]) -> Vec<&ActionEvent> {
-    events.iter().filter_map(|event| if let Event::Action(action) = event { Some(action) } else { None }).collect()
+pub fn actions(events: &[EngineEvent]) -> Vec<&ActionEvent> {
+    events
+        .iter()
+        .filter_map(|event| if let EngineEvent::Action(action) = event { Some(action) } else { None })
+        .collect()
 }
 
 /// What every run must obey, whatever its engine does.
-pub fn obeys_the_contract(events: &[Event], engine: &str) {
-    let count = |test: fn(&Event) -> bool| events.iter().filter(|event| test(event)).count();
-    assert!(count(|event| matches!(event, Event::Started(_))) <= 1, "more than one started: {events:#?}");
-    assert_eq!(count(|event| matches!(event, Event::Completed(_))), 1, "{events:#?}");
+pub fn obeys_the_contract(events: &[EngineEvent], engine: &str) {
+    let count = |test: fn(&EngineEvent) -> bool| events.iter().filter(|event| test(event)).count();
+    assert!(count(|event| matches!(event, EngineEvent::Started(_))) <= 1, "more than one started: {events:#?}");
+    assert_eq!(count(|event| matches!(event, EngineEvent::Completed(_))), 1, "{events:#?}");
     let done = completed(events);
     let mut kinds = HashMap::new();
     let mut finished = HashSet::new();
     for event in events {
         assert_eq!(event.engine().as_str(), engine);
-        if let Event::Started(started) = event {
+        if let EngineEvent::Started(started) = event {
             assert!(!started.resume.value.is_empty());
             assert_eq!(done.resume.as_ref(), Some(&started.resume), "the final token is the token of the run");
         }

@@ -2,7 +2,7 @@
 
 use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Mode, Unsupported};
-use folkmoot_engines::event::{Answer, AskKind, Event};
+use folkmoot_engines::event::{AskAnswer, AskKind, EngineEvent};
 use folkmoot_engines::run::Run;
 
 use crate::support::*;
@@ -10,8 +10,8 @@ use crate::support::*;
 async fn first_ask(run: &mut Run) -> folkmoot_engines::event::Ask {
     loop {
         match within(run.next()).await.expect("an ask") {
-            Event::Asked(asked) => return asked.ask,
-            Event::Completed(completed) => panic!("{completed:?}"),
+            EngineEvent::Asked(asked) => return asked.ask,
+            EngineEvent::Completed(completed) => panic!("{completed:?}"),
             _ => {}
         }
     }
@@ -39,8 +39,11 @@ async fn a_permission_question_is_an_event_and_the_answer_goes_back() {
             let ask = first_ask(&mut run).await;
             assert_eq!(ask.kind(), AskKind::Permission);
             assert!(ask.title.contains("rm x") && !ask.detail.is_empty(), "{engine}: {ask:?}");
-            let answer =
-                if allow { Answer::Allow { input: None } } else { Answer::Deny { note: String::new(), stop: false } };
+            let answer = if allow {
+                AskAnswer::Allow { input: None }
+            } else {
+                AskAnswer::Deny { note: String::new(), stop: false }
+            };
             assert_eq!(run.handle().answer("other", answer.clone()).await, Err(Unsupported));
             run.handle().answer(&ask.id, answer).await.unwrap();
             let events = collect(&mut run).await;
@@ -55,7 +58,7 @@ async fn a_running_engine_can_be_steered() {
     for engine in PROGRAMS {
         let stage = stage(engine, "warm");
         let mut run = stage.run_in(Mode::Warm, "wait", None);
-        assert!(matches!(within(run.next()).await, Some(Event::Started(_))), "{engine}");
+        assert!(matches!(within(run.next()).await, Some(EngineEvent::Started(_))), "{engine}");
         let handle = run.handle();
         // A turn can be steered once the engine has said that it began.
         within(async {
@@ -73,7 +76,7 @@ async fn a_running_engine_can_be_interrupted_and_keeps_its_thread() {
     for engine in PROGRAMS {
         let stage = stage(engine, "warm");
         let mut run = stage.run_in(Mode::Warm, "wait", None);
-        let Some(Event::Started(started)) = within(run.next()).await else { panic!("{engine}") };
+        let Some(EngineEvent::Started(started)) = within(run.next()).await else { panic!("{engine}") };
         let handle = run.handle();
         within(async {
             while handle.interrupt().await.is_err() {
@@ -103,7 +106,7 @@ async fn a_process_that_is_kept_warm_answers_the_next_prompt_of_its_thread() {
         settings.own.insert("keep_warm_s".into(), 60.into());
         let settings = std::collections::BTreeMap::from([(engine.to_owned(), settings)]);
         let host = folkmoot_engines::process::Host {
-            keeper: Some(env!("CARGO_BIN_EXE_fake-engine").into()),
+            supervisor: Some(env!("CARGO_BIN_EXE_fake-engine").into()),
             ..Default::default()
         };
         stage.runner =
@@ -146,7 +149,8 @@ async fn engines_are_looked_at_without_starting_a_session() {
         let found =
             availability::look(stage.engine, &stage.runner.settings(&stage.engine.id()), &stage.runner.host()).await;
         assert!(found.is_usable() && found.version.as_deref() == Some("9.8.7"), "{found:?}");
-        let missing = folkmoot_engines::engine::Settings { command: "no-such-engine".into(), ..Default::default() };
+        let missing =
+            folkmoot_engines::engine::EngineSettings { command: "no-such-engine".into(), ..Default::default() };
         let found = availability::look(stage.engine, &missing, &stage.runner.host()).await;
         assert!(found.problem.unwrap().hint.unwrap().contains(&format!("engines.{engine}.command")));
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::engines;
-use folkmoot_engines::event::{Answer, Ask, Completed, Event, ResumeToken};
+use folkmoot_engines::event::{Ask, AskAnswer, Completed, EngineEvent, ResumeToken};
 use folkmoot_engines::process::Host;
 use folkmoot_engines::progress::Progress;
 use folkmoot_engines::run::{Request, Run, RunHandle};
@@ -133,7 +133,7 @@ fn folder(cwd: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
 /// Warm when somebody is there to answer and the program knows it; what was asked for goes first.
 async fn mode(
     engine: &'static dyn Engine,
-    own: &folkmoot_engines::engine::Settings,
+    own: &folkmoot_engines::engine::EngineSettings,
     host: &Host,
     args: &Args,
     attended: bool,
@@ -170,7 +170,7 @@ struct Session {
 
 /// What a session waits for.
 enum Next {
-    Event(Option<Event>),
+    Event(Option<EngineEvent>),
     Word(Word),
     Stop(u8),
     Tick,
@@ -218,7 +218,7 @@ impl Session {
                 Next::Word(word) => self.word(word).await,
                 Next::Stop(code) => {
                     if self.stopped_by.replace(code).is_some() {
-                        // Asked twice: the keeper ends the engine without us.
+                        // Asked twice: the supervisor ends the engine without us.
                         return Ok(ExitCode::from(code));
                     }
                     self.handle.cancel();
@@ -229,7 +229,7 @@ impl Session {
         self.finish().await
     }
 
-    async fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+    async fn event(&mut self, event: &EngineEvent) -> anyhow::Result<()> {
         let codecs = self.engine.codec();
         self.progress.take(event, |token| codecs.format_resume(token).ok());
         if self.json {
@@ -239,8 +239,8 @@ impl Session {
         }
         self.screen.event(event, &self.progress, self.begun.elapsed());
         match event {
-            Event::Asked(asked) if !asked.ask.withdrawn => self.asked(&asked.ask).await,
-            Event::Completed(completed) => self.outcome(completed)?,
+            EngineEvent::Asked(asked) if !asked.ask.withdrawn => self.asked(&asked.ask).await,
+            EngineEvent::Completed(completed) => self.outcome(completed)?,
             _ => {}
         }
         Ok(())
@@ -253,7 +253,7 @@ impl Session {
             return;
         }
         let note = "nobody is here to answer".to_owned();
-        let _ = self.handle.answer(&ask.id, Answer::Deny { note, stop: false }).await;
+        let _ = self.handle.answer(&ask.id, AskAnswer::Deny { note, stop: false }).await;
         self.progress.answered(&ask.id);
     }
 

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use folkmoot_core::access;
 use folkmoot_engines::availability::{self, Availability};
-use folkmoot_engines::engine::{Engine, Mode, Settings};
+use folkmoot_engines::engine::{Engine, EngineSettings, Mode};
 use folkmoot_engines::engines;
-use folkmoot_engines::event::{Completed, Event};
+use folkmoot_engines::event::{Completed, EngineEvent};
 use folkmoot_engines::run::Request;
 use folkmoot_hub::auth::limits::RetryAfter;
 use folkmoot_hub::request::{Answer, ApiError, Caller, Path, reply};
@@ -43,7 +43,7 @@ pub struct EngineObject {
 }
 
 impl EngineObject {
-    fn new(found: &Availability, settings: &Settings) -> Self {
+    fn new(found: &Availability, settings: &EngineSettings) -> Self {
         let found = found.clone();
         let command = if settings.command.is_empty() { found.engine.clone() } else { settings.command.clone() };
         let (problem, hint) = found.problem.map(|problem| (problem.sentence, problem.hint)).unzip();
@@ -63,7 +63,7 @@ impl EngineObject {
 pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
     caller.look(|state, actor| access::host(state, actor).map(drop))?;
     let configured = runner::settings(local.config());
-    let none = Settings::default();
+    let none = EngineSettings::default();
     let of = |engine: &str| configured.get(engine).unwrap_or(&none).clone();
     let every = engines::ALL.map(|engine| (engine, of(engine.id().as_str())));
     let host = runner::runner(local.config()).host();
@@ -114,7 +114,7 @@ async fn ask(local: &Local, engine: &'static dyn Engine) -> Option<Completed> {
     let request = Request { prompt: QUESTION.to_owned(), folder, mode: Mode::Plain, ..Request::default() };
     let mut run = runner::runner(local.config()).run(engine, request);
     while let Some(event) = run.next().await {
-        if let Event::Completed(completed) = event {
+        if let EngineEvent::Completed(completed) = event {
             return Some(completed);
         }
     }

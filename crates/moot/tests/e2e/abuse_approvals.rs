@@ -264,3 +264,26 @@ async fn the_terminal_asks_with_the_whole_action() {
     terminal.shows("declined not now").await;
     terminal.end().await;
 }
+
+#[tokio::test]
+async fn always_at_the_terminal_says_what_it_allows() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let fake = Fake::new(folder.path());
+    let rules = json!([{"toolName": "Bash", "ruleContent": "rm:*"}]);
+    let always = json!({"type": "addRules", "rules": rules, "behavior": "allow", "destination": "localSettings"});
+    let unseen = json!({"type": "setMode", "mode": "bypassPermissions", "destination": "localSettings"});
+    let request = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": "rm x"},
+                         "permission_suggestions": [always, unseen]});
+    let line = json!({"type": "control_request", "request_id": "77", "request": request});
+    std::fs::write(fake.folder.join("question"), format!("{line}\n")).expect("a question");
+    let config = folder.path().join("moot.toml");
+    let settings = format!("[engines.claude]\ncommand = {:?}\n", fake.program.to_string_lossy());
+    std::fs::write(&config, settings).expect("a configuration");
+    let words = ["--config", &config.to_string_lossy(), "run", "claude", "please ask"];
+    let mut terminal = Terminal::run(folder.path(), &words);
+    terminal.shows("always (in this session): Bash(rm:*)").await;
+    terminal.shows("a = always").await;
+    terminal.press("a\r");
+    terminal.shows("accepted").await;
+    terminal.end().await;
+}

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use folkmoot_clients::Endpoint;
 use folkmoot_core::ids::MemberId;
 use folkmoot_core::model::{Member, RoleCard};
 use folkmoot_core::rank::{self, Profile, Verdict};

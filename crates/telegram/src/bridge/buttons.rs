@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use folkmoot_engines::desk::Cancelled;
-use folkmoot_engines::event::Answer;
+use folkmoot_engines::event::AskAnswer;
+use folkmoot_engines::run_queue::Cancelled;
 
 use super::hub::{NOT_KNOWN, REST};
 use super::messages::Incoming;
@@ -146,7 +146,7 @@ impl Bridge {
     async fn settle(
         &mut self,
         card: Card,
-        answer: Answer,
+        answer: AskAnswer,
         how: String,
         by: UserId,
         name: &str,

@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use folkmoot_engines::desk::{Desk, News, Surface};
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines;
 use folkmoot_engines::modes::Modes;
 use folkmoot_engines::run::Runner;
+use folkmoot_engines::run_queue::{News, RunQueue, Surface};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -124,7 +124,7 @@ struct Live {
 
 pub struct Bridge {
     shared: Arc<Shared>,
-    desk: Desk<Board>,
+    desk: RunQueue<Board>,
     joining: Joining,
     live: HashMap<PromptId, Live>,
     coming: HashMap<PromptId, Coming>,
@@ -153,7 +153,7 @@ pub async fn run(
     let (outbox, outcomes) = Outbox::start(bot.clone(), journal.clone(), orders, settings.edit_interval).await?;
     let (events_in, mut events) = mpsc::unbounded_channel();
     let modes = Modes::look(&configured(&settings), &runner);
-    let desk = Desk::new(Board(events_in.clone()), runner.clone(), MAX_RUNS, settings.edit_interval);
+    let desk = RunQueue::new(Board(events_in.clone()), runner.clone(), MAX_RUNS, settings.edit_interval);
     let joining = Joining::new(settings.join_window);
     let shared = Arc::new(Shared::new(settings, bot, journal, modes, hub));
     let mut bridge = Bridge {

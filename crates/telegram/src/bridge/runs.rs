@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use folkmoot_action::too_large;
-use folkmoot_engines::desk::{News, Task, View};
 use folkmoot_engines::engine::{Engine, Mode};
-use folkmoot_engines::event::{Answer, Ask, Detail, ResumeToken};
+use folkmoot_engines::event::{Ask, AskAnswer, Detail, ResumeToken};
 use folkmoot_engines::progress::Label;
+use folkmoot_engines::run_queue::{News, Task, View};
 use tokio::time::{Instant, sleep};
 
 use super::recover::{close_card, last_word};
@@ -269,9 +269,8 @@ impl Bridge {
         let plan = &live.prompt.plan;
         let engine = plan.engine.as_ref().map(ToString::to_string).unwrap_or_default();
         let folder = plan.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
-        let bytes = serde_json::to_string(&ask).map_or(0, |text| text.len());
-        if let Some(note) = too_large(bytes) {
-            let (desk, answer) = (self.desk.clone(), Answer::Deny { note: note.clone(), stop: false });
+        if let Some(note) = too_large(ask.shown_bytes()) {
+            let (desk, answer) = (self.desk.clone(), AskAnswer::Deny { note: note.clone(), stop: false });
             tokio::spawn(async move { desk.answer(id, ask.id, answer).await });
             return self.shared.say(Spot::of(&live.prompt), format!("a question of {engine} was denied: {note}")).await;
         }

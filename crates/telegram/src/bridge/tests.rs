@@ -47,7 +47,7 @@ fn bridge(folder: &std::path::Path, api_base: String) -> (Bridge, mpsc::Unbounde
     let (journal, _orders) = Journal::open(folder).unwrap();
     let (events, receiver) = mpsc::unbounded_channel();
     let modes = Modes::look(&[], &runner);
-    let desk = Desk::new(Board(events.clone()), runner, MAX_RUNS, settings.edit_interval);
+    let desk = RunQueue::new(Board(events.clone()), runner, MAX_RUNS, settings.edit_interval);
     let joining = Joining::new(settings.join_window);
     let shared = Arc::new(Shared::new(settings, bot, journal, modes, None));
     let (live, coming, after_end) = (HashMap::new(), HashMap::new(), HashMap::new());

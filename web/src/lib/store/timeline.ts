@@ -7,6 +7,14 @@
 import type { LiveMessage } from '../frame';
 import type { Message, Reaction } from '../types';
 
+/** A stretch of a channel as it was fetched, and whether it reaches the first and the newest message. */
+export interface Fetched {
+  messages: Message[];
+  mode: 'newest' | 'older' | 'newer' | 'around';
+  start: boolean;
+  end: boolean;
+}
+
 export type Change =
   | { kind: 'put'; message: Message }
   | { kind: 'remove'; id: string; thread?: string | null }
@@ -92,7 +100,7 @@ export class Timeline {
   }
 
   /** … and after it ended, with what came, newest first as the hub lists it. */
-  endFetch(page?: { messages: Message[]; mode: 'newest' | 'older' | 'newer' | 'around'; start: boolean; end: boolean }): void {
+  endFetch(page?: Fetched): void {
     this.fetches -= 1;
     if (page) {
       if (page.mode === 'newest' || page.mode === 'around') this.clearStretch();

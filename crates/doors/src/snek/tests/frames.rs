@@ -7,7 +7,7 @@ use super::hall::object;
 use super::support::World;
 use super::support::commands::{Dice, ROLLS};
 use super::support::pool::Pool;
-use crate::door::{Events, Ticket, View};
+use crate::door::{Events, Protocol, Ticket, View};
 use crate::snek::{Snek, objects};
 use crate::testing::cases;
 use folkmoot_core::event::{Audience, Event};

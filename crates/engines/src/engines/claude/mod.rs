@@ -118,7 +118,7 @@ fn launch(order: &Order<'_>) -> Result<Launch, EngineError> {
 
 impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(self, &wire::Line::read(line), out);
+        translate::translate(self, &wire::ClaudeLine::read(line), out);
     }
 
     fn ended(&mut self, exit: &Exit, out: &mut Output) {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::wire::{Body, Line};
+use super::wire::{Body, ClaudeLine};
 use super::{ID, asks, translate};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Answer, Ask, Asked, Event};
+use crate::event::{Ask, AskAnswer, Asked, EngineEvent};
 use crate::json::{field, list, text, words};
 use crate::tools::Folder;
 
@@ -46,31 +46,31 @@ impl Stream {
         let ask = asks::ask(id, request, &self.folder);
         let offers = asks::offers(request).into_iter().map(|offer| offer.update).collect();
         self.open.push(Open { id: id.to_owned(), input: field(request, "input").clone(), offers });
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
     fn withdrawn(&mut self, id: &str, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
         let ask = Ask::withdrawn(self.open.remove(at).id);
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
-    fn answer(&mut self, ask: &str, answer: &Answer, out: &mut Output) -> Result<(), Unsupported> {
+    fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {
         let at = self.open.iter().position(|open| open.id == ask).ok_or(Unsupported)?;
         let Open { id, input, offers } = self.open.remove(at);
         let response = match answer {
-            Answer::Allow { input: changed } => {
+            AskAnswer::Allow { input: changed } => {
                 json!({"behavior": "allow", "updatedInput": changed.as_ref().unwrap_or(&input)})
             }
-            Answer::AllowAlways if !offers.is_empty() => {
+            AskAnswer::AllowAlways if !offers.is_empty() => {
                 json!({"behavior": "allow", "updatedInput": input, "updatedPermissions": offers})
             }
-            Answer::AllowAlways => json!({"behavior": "allow", "updatedInput": input}),
-            Answer::Deny { note, stop } => {
+            AskAnswer::AllowAlways => json!({"behavior": "allow", "updatedInput": input}),
+            AskAnswer::Deny { note, stop } => {
                 let note = if note.trim().is_empty() { "denied" } else { note };
                 json!({"behavior": "deny", "message": note, "interrupt": stop})
             }
-            Answer::Reply { answers } => json!({"behavior": "allow", "updatedInput": answered(&input, answers)}),
+            AskAnswer::Reply { answers } => json!({"behavior": "allow", "updatedInput": answered(&input, answers)}),
         };
         let response = json!({"subtype": "success", "request_id": id, "response": response});
         out.send(&json!({"type": "control_response", "response": response}));
@@ -105,7 +105,7 @@ impl Dialog for Stream {
     }
 
     fn line(&mut self, line: &Value, out: &mut Output) {
-        let line = Line::read(line);
+        let line = ClaudeLine::read(line);
         match line.body {
             Body::ControlRequest { request_id, request } => self.asked(request_id, request, out),
             Body::ControlCancel { request_id } => self.withdrawn(request_id, out),

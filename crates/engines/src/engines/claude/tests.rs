@@ -3,15 +3,15 @@
 use serde_json::json;
 
 use super::Claude;
-use crate::engine::{Control, Mode, Settings};
-use crate::event::{Answer, AskKind, Event};
+use crate::engine::{Control, EngineSettings, Mode};
+use crate::event::{AskAnswer, AskKind, EngineEvent};
 use crate::testing::{Play, launch};
 
 const SAMPLE: &str = include_str!("../../../tests/fixtures/claude.jsonl");
 
 #[test]
 fn the_command_line_is_the_documented_one_without_the_prompt() {
-    let mut settings = Settings { model: "opus".into(), ..Settings::default() };
+    let mut settings = EngineSettings { model: "opus".into(), ..EngineSettings::default() };
     settings.own.insert("allowed_tools".into(), json!(["Bash(git *)", "Edit"]));
     let plain = launch(&Claude, Mode::Plain, Some("s-1"), &settings);
     assert_eq!(
@@ -32,7 +32,7 @@ fn the_command_line_is_the_documented_one_without_the_prompt() {
     assert!(plain.env.contains(&("ANTHROPIC_API_KEY".to_owned(), None)));
     settings.own.insert("use_api_billing".into(), true.into());
     assert!(launch(&Claude, Mode::Plain, None, &settings).env.is_empty());
-    let warm = launch(&Claude, Mode::Warm, None, &Settings::default()).args.join(" ");
+    let warm = launch(&Claude, Mode::Warm, None, &EngineSettings::default()).args.join(" ");
     assert_eq!(
         warm,
         "--input-format stream-json --output-format stream-json --verbose --permission-mode default --permission-prompt-tool stdio"
@@ -42,7 +42,7 @@ fn the_command_line_is_the_documented_one_without_the_prompt() {
 #[test]
 fn the_recorded_stream_becomes_the_events_of_the_model() {
     let play = Play::lines(&Claude, SAMPLE);
-    assert!(matches!(&play.events[0], Event::Started(started) if started.title.as_deref() == Some("sonnet")));
+    assert!(matches!(&play.events[0], EngineEvent::Started(started) if started.title.as_deref() == Some("sonnet")));
     assert_eq!(play.summary(), ["Started   command ls", "Completed + command ls"]);
     let done = play.completed();
     assert_eq!(
@@ -63,7 +63,7 @@ fn a_line_with_unknown_blocks_or_missing_fields_keeps_its_known_parts() {
 {"type":"result","subtype":"success","result":""}"#,
     );
     assert!(
-        matches!(&play.events[0], Event::Started(started) if started.resume.value == "s"),
+        matches!(&play.events[0], EngineEvent::Started(started) if started.resume.value == "s"),
         "any line names the session"
     );
     assert_eq!(
@@ -135,7 +135,7 @@ fn questions_plans_and_permissions_are_asked_and_answered_over_standard_input() 
     let asks: Vec<_> = play
         .events
         .iter()
-        .filter_map(|event| if let Event::Asked(asked) = event { Some(&asked.ask) } else { None })
+        .filter_map(|event| if let EngineEvent::Asked(asked) = event { Some(&asked.ask) } else { None })
         .collect();
     assert_eq!(
         asks.iter().map(|ask| ask.kind()).collect::<Vec<_>>(),
@@ -143,9 +143,10 @@ fn questions_plans_and_permissions_are_asked_and_answered_over_standard_input() 
     );
     assert_eq!((asks[0].title.as_str(), asks[1].options.join("/").as_str()), ("Bash: rm x", "A/B"));
     let asks_always = asks[0].always.clone();
-    play.control(&Control::Answer { ask: "r1".into(), answer: Answer::AllowAlways }).unwrap();
-    play.control(&Control::Answer { ask: "r2".into(), answer: Answer::Reply { answers: vec!["B".into()] } }).unwrap();
-    play.control(&Control::Answer { ask: "r3".into(), answer: Answer::Deny { note: "smaller".into(), stop: true } })
+    play.control(&Control::Answer { ask: "r1".into(), answer: AskAnswer::AllowAlways }).unwrap();
+    play.control(&Control::Answer { ask: "r2".into(), answer: AskAnswer::Reply { answers: vec!["B".into()] } })
+        .unwrap();
+    play.control(&Control::Answer { ask: "r3".into(), answer: AskAnswer::Deny { note: "smaller".into(), stop: true } })
         .unwrap();
     let answers: Vec<_> = play.sent[2..].iter().map(|line| &line["response"]["response"]).collect();
     assert_eq!(answers[0]["updatedInput"]["command"], "rm /r/x", "updatedInput is required on allow");
@@ -156,7 +157,7 @@ fn questions_plans_and_permissions_are_asked_and_answered_over_standard_input() 
     assert_eq!((&answers[2]["message"], &answers[2]["interrupt"]), (&json!("smaller"), &json!(true)));
     play.line(&ask("r4", "Bash", json!({})));
     play.line(r#"{"type":"control_cancel_request","request_id":"r4"}"#);
-    assert!(matches!(play.events.last(), Some(Event::Asked(asked)) if asked.ask.withdrawn));
+    assert!(matches!(play.events.last(), Some(EngineEvent::Asked(asked)) if asked.ask.withdrawn));
     play.line(r#"{"type":"control_request","request_id":"r5","request":{"subtype":"hook_callback"}}"#);
     assert_eq!(play.sent.last().unwrap()["response"]["subtype"], "error", "every request is answered");
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::ID;
-use super::wire::{Block, Body, Line, Outcome};
+use super::wire::{Block, Body, ClaudeLine, Outcome};
 use crate::engine::{Exit, Output};
-use crate::event::{Action, ActionKind, Completed, Detail, Event, Phase, ResumeToken};
+use crate::event::{Action, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{copy, message, shortened, text, words};
 use crate::tools::{self, Folder};
 
@@ -43,7 +43,7 @@ impl State {
     }
 }
 
-pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
+pub fn translate(state: &mut State, line: &ClaudeLine<'_>, out: &mut Output) {
     if let Some(session) = line.session_id
         && !state.session
     {
@@ -66,7 +66,7 @@ pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
         Body::Result(outcome) => result(state, outcome, out),
         Body::ControlResponse { error: Some(error) } => {
             let id = state.note_id();
-            out.event(Event::warning(&ID, id, *error));
+            out.event(EngineEvent::warning(&ID, id, *error));
         }
         _ => {}
     }
@@ -77,7 +77,7 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     let error = if !exit.is_success() {
         let error = exit.failure("claude");
         let id = state.note_id();
-        out.event(Event::warning(&ID, id, shortened(&error, 1000)));
+        out.event(EngineEvent::warning(&ID, id, shortened(&error, 1000)));
         error
     } else if state.session {
         exit.with_stderr("claude finished without a result event".to_owned())
@@ -87,7 +87,7 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     out.event(completed(state.last_text.clone(), false, Some(error), Detail::new()));
 }
 
-fn started(session: &str, body: &Body<'_>) -> Event {
+fn started(session: &str, body: &Body<'_>) -> EngineEvent {
     let mut meta = Detail::new();
     let mut title = None;
     if let Body::Init { model, line } = body {
@@ -95,7 +95,7 @@ fn started(session: &str, body: &Body<'_>) -> Event {
         let names = ["model", "cwd", "permissionMode", "apiKeySource", "claude_code_version"];
         copy(line, &names.map(|name| (name, name)), &mut meta);
     }
-    Event::started(ResumeToken::new(ID, session), title, meta)
+    EngineEvent::started(ResumeToken::new(ID, session), title, meta)
 }
 
 fn said(state: &mut State, block: &Block<'_>, parent: Option<&str>, out: &mut Output) {
@@ -104,7 +104,7 @@ fn said(state: &mut State, block: &Block<'_>, parent: Option<&str>, out: &mut Ou
         Block::Thinking(text) if !text.trim().is_empty() => {
             state.thoughts += 1;
             let action = Action::new(format!("claude.thinking.{}", state.thoughts), ActionKind::Note, *text);
-            out.event(Event::action(&ID, action, Phase::Completed, Some(true)));
+            out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
         }
         Block::ToolUse { id, name, input } => {
             let mut action = tools::action(id, name, input, &state.folder).with("name", *name);
@@ -115,7 +115,7 @@ fn said(state: &mut State, block: &Block<'_>, parent: Option<&str>, out: &mut Ou
                 action = action.with("parent_tool_use_id", parent);
             }
             state.open.insert((*id).to_owned(), (action.kind.clone(), action.title.clone()));
-            out.event(Event::action(&ID, action, Phase::Started, None));
+            out.event(EngineEvent::action(&ID, action, Phase::Started, None));
         }
         Block::ToolResult { tool_use_id, content, is_error } => {
             tool_result(state, tool_use_id, content, *is_error, out);
@@ -132,7 +132,7 @@ fn tool_result(state: &mut State, id: &str, content: &Value, is_error: bool, out
     if !preview.is_empty() {
         action = action.with("output_preview", shortened(&preview, 500));
     }
-    out.event(Event::action(&ID, action, Phase::Completed, Some(!is_error)));
+    out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(!is_error)));
 }
 
 /// The text of a tool's result, which is a text or a list of blocks.
@@ -151,7 +151,7 @@ fn result(state: &mut State, outcome: &Outcome<'_>, out: &mut Output) {
     for denied in outcome.denials {
         let tool = words(denied, "tool_name").unwrap_or("a tool");
         let id = state.note_id();
-        out.event(Event::warning(&ID, id, format!("permission for {tool} was denied")));
+        out.event(EngineEvent::warning(&ID, id, format!("permission for {tool} was denied")));
     }
     let ok = !outcome.is_error;
     let said = outcome.result.trim();
@@ -185,6 +185,6 @@ fn usage(line: &Value) -> Detail {
     usage
 }
 
-fn completed(answer: String, ok: bool, error: Option<String>, usage: Detail) -> Event {
-    Event::Completed(Completed { engine: ID, ok, answer, resume: None, error, usage })
+fn completed(answer: String, ok: bool, error: Option<String>, usage: Detail) -> EngineEvent {
+    EngineEvent::Completed(Completed { engine: ID, ok, answer, resume: None, error, usage })
 }

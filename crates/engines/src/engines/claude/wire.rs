@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::json::{field, flag, list, text, words};
 
-pub struct Line<'a> {
+pub struct ClaudeLine<'a> {
     /// Every line may name its session.
     pub session_id: Option<&'a str>,
     pub body: Body<'a>,
@@ -38,7 +38,7 @@ pub struct Outcome<'a> {
     pub line: &'a Value,
 }
 
-impl<'a> Line<'a> {
+impl<'a> ClaudeLine<'a> {
     pub fn read(line: &'a Value) -> Self {
         Self { session_id: words(line, "session_id"), body: Body::read(line) }
     }

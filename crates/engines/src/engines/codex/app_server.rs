@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::asks::{self, Request};
 use super::translate::{self, State, usage_of};
-use super::wire::Line;
+use super::wire::CodexLine;
 use super::{DANGER, ID, sandbox};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Answer, Ask, Asked, Completed, Detail, Event, ResumeToken};
+use crate::event::{Ask, AskAnswer, Asked, Completed, Detail, EngineEvent, ResumeToken};
 use crate::json::{field, flag, list, message, text, words};
 
 const INITIALIZE: u64 = 1;
@@ -134,7 +134,7 @@ impl AppServer {
             return out.event(self.completed(false, Some("codex started no thread".to_owned())));
         };
         let title = words(result, "model").unwrap_or("Codex").to_owned();
-        out.event(Event::started(ResumeToken::new(ID, id.as_str()), Some(title), Detail::new()));
+        out.event(EngineEvent::started(ResumeToken::new(ID, id.as_str()), Some(title), Detail::new()));
         self.thread = Some(id);
         for prompt in std::mem::take(&mut self.waiting) {
             self.start_turn(&prompt, out);
@@ -145,13 +145,13 @@ impl AppServer {
         match method {
             "turn/started" => {
                 self.turn = words(field(params, "turn"), "id").map(str::to_owned);
-                translate::translate(&mut self.state, &Line::TurnStarted, out);
+                translate::translate(&mut self.state, &CodexLine::TurnStarted, out);
             }
             "item/started" | "item/completed" => {
                 self.note_item(method, field(params, "item"));
                 let kind = format!("item.{}", &method["item/".len()..]);
                 let line = json!({"type": kind, "item": snake_item(field(params, "item"))});
-                translate::translate(&mut self.state, &Line::read(&line), out);
+                translate::translate(&mut self.state, &CodexLine::read(&line), out);
             }
             "thread/tokenUsage/updated" => {
                 self.usage = usage_of(&snake(field(field(params, "tokenUsage"), "last")));
@@ -160,11 +160,11 @@ impl AppServer {
                 let said = message(field(params, "error")).unwrap_or_default();
                 let said =
                     if flag(params, "willRetry") == Some(true) { format!("Reconnecting... {said}") } else { said };
-                translate::translate(&mut self.state, &Line::Error { message: &said }, out);
+                translate::translate(&mut self.state, &CodexLine::Error { message: &said }, out);
             }
             "warning" | "configWarning" | "deprecationNotice" => {
                 let said = words(params, "message").or_else(|| words(params, "summary")).unwrap_or(method).to_owned();
-                translate::translate(&mut self.state, &Line::Error { message: &said }, out);
+                translate::translate(&mut self.state, &CodexLine::Error { message: &said }, out);
             }
             "serverRequest/resolved" => self.withdrawn(field(params, "requestId"), out),
             "turn/completed" => self.turn_completed(field(params, "turn"), out),
@@ -207,9 +207,9 @@ impl AppServer {
         out.event(self.completed(error.is_none(), error));
     }
 
-    fn completed(&mut self, ok: bool, error: Option<String>) -> Event {
+    fn completed(&mut self, ok: bool, error: Option<String>) -> EngineEvent {
         let usage = std::mem::take(&mut self.usage);
-        Event::Completed(Completed { engine: ID, ok, answer: self.state.answer(), resume: None, error, usage })
+        EngineEvent::Completed(Completed { engine: ID, ok, answer: self.state.answer(), resume: None, error, usage })
     }
 
     /// A request of the server: it wants an answer from people.
@@ -219,36 +219,38 @@ impl AppServer {
             return out.send(&json!({"id": id, "error": error}));
         };
         self.open.push(Open { ask: ask.id.clone(), id: id.clone(), request, params: params.clone() });
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
     fn withdrawn(&mut self, id: &Value, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.ask == key(id)) else { return };
         let ask = Ask::withdrawn(self.open.remove(at).ask);
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
-    fn answer(&mut self, ask: &str, answer: &Answer, out: &mut Output) -> Result<(), Unsupported> {
+    fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {
         let at = self.open.iter().position(|open| open.ask == ask).ok_or(Unsupported)?;
         let Open { id, request, params, .. } = self.open.remove(at);
         let wanted = field(&params, "permissions");
         let result = match (request, answer) {
             (Request::Decision, answer) => json!({"decision": decision(answer)}),
-            (Request::Review, Answer::Allow { .. } | Answer::Reply { .. }) => json!({"decision": "approved"}),
-            (Request::Review, Answer::AllowAlways) => json!({"decision": "approved_for_session"}),
-            (Request::Review, Answer::Deny { stop, .. }) => json!({"decision": if *stop { "abort" } else { "denied" }}),
-            (Request::Permissions, Answer::Allow { input }) => {
+            (Request::Review, AskAnswer::Allow { .. } | AskAnswer::Reply { .. }) => json!({"decision": "approved"}),
+            (Request::Review, AskAnswer::AllowAlways) => json!({"decision": "approved_for_session"}),
+            (Request::Review, AskAnswer::Deny { stop, .. }) => {
+                json!({"decision": if *stop { "abort" } else { "denied" }})
+            }
+            (Request::Permissions, AskAnswer::Allow { input }) => {
                 json!({"permissions": input.as_ref().unwrap_or(wanted), "scope": "turn"})
             }
-            (Request::Permissions, Answer::AllowAlways) => json!({"permissions": wanted, "scope": "session"}),
+            (Request::Permissions, AskAnswer::AllowAlways) => json!({"permissions": wanted, "scope": "session"}),
             (Request::Permissions, _) => json!({"permissions": {}}),
-            (Request::Questions, Answer::Reply { answers }) => {
+            (Request::Questions, AskAnswer::Reply { answers }) => {
                 json!({"answers": answers_by_id(list(&params, "questions"), answers)})
             }
             (Request::Questions, _) => json!({"answers": {}}),
         };
         out.send(&json!({"id": id, "result": result}));
-        if let (Answer::Deny { note, .. }, Some(_)) = (answer, &self.turn)
+        if let (AskAnswer::Deny { note, .. }, Some(_)) = (answer, &self.turn)
             && !note.trim().is_empty()
         {
             // The denial has no room for a note, so the note is the next word to the engine.
@@ -312,12 +314,12 @@ impl Dialog for AppServer {
     }
 }
 
-fn decision(answer: &Answer) -> &'static str {
+fn decision(answer: &AskAnswer) -> &'static str {
     match answer {
-        Answer::Allow { .. } | Answer::Reply { .. } => "accept",
-        Answer::AllowAlways => "acceptForSession",
-        Answer::Deny { stop: true, .. } => "cancel",
-        Answer::Deny { stop: false, .. } => "decline",
+        AskAnswer::Allow { .. } | AskAnswer::Reply { .. } => "accept",
+        AskAnswer::AllowAlways => "acceptForSession",
+        AskAnswer::Deny { stop: true, .. } => "cancel",
+        AskAnswer::Deny { stop: false, .. } => "decline",
     }
 }
 

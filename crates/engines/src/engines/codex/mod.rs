@@ -114,7 +114,7 @@ fn sandbox<'a>(order: &Order<'a>) -> Option<&'a str> {
 
 impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(self, &wire::Line::read(line), out);
+        translate::translate(self, &wire::CodexLine::read(line), out);
     }
 
     fn ended(&mut self, exit: &Exit, out: &mut Output) {

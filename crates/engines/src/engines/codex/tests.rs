@@ -3,37 +3,40 @@
 use serde_json::json;
 
 use super::Codex;
-use crate::engine::{Control, Mode, Settings};
-use crate::event::{Answer, Event};
+use crate::engine::{Control, EngineSettings, Mode};
+use crate::event::{AskAnswer, EngineEvent};
 use crate::testing::{Play, launch};
 
 const SAMPLE: &str = include_str!("../../../tests/fixtures/codex.jsonl");
 
-fn args(mode: Mode, resume: Option<&str>, settings: &Settings) -> String {
+fn args(mode: Mode, resume: Option<&str>, settings: &EngineSettings) -> String {
     launch(&Codex, mode, resume, settings).args.join(" ")
 }
 
 #[test]
 fn the_command_line_is_the_documented_one() {
     let mut settings =
-        Settings { extra_args: vec!["-c".into(), "a=1".into()], model: "m".into(), ..Settings::default() };
-    assert_eq!(args(Mode::Plain, None, &Settings::default()), "exec --json --skip-git-repo-check --color=never -");
+        EngineSettings { extra_args: vec!["-c".into(), "a=1".into()], model: "m".into(), ..EngineSettings::default() };
+    assert_eq!(
+        args(Mode::Plain, None, &EngineSettings::default()),
+        "exec --json --skip-git-repo-check --color=never -"
+    );
     settings.own.insert("profile".into(), "p".into());
     settings.own.insert("reasoning_effort".into(), "high".into());
     assert_eq!(
         args(Mode::Plain, Some("019a"), &settings),
         "-c a=1 --profile p --model m -c model_reasoning_effort=high exec --json --skip-git-repo-check --color=never resume 019a -"
     );
-    assert_eq!(args(Mode::Warm, None, &Settings::default()), "app-server");
+    assert_eq!(args(Mode::Warm, None, &EngineSettings::default()), "app-server");
 }
 
 #[test]
 fn the_dangerous_flag_comes_only_from_the_key_that_names_the_danger() {
-    let mut settings = Settings::default();
+    let mut settings = EngineSettings::default();
     assert!(!args(Mode::Plain, None, &settings).contains("danger"));
     settings.own.insert("dangerously_bypass_approvals_and_sandbox".into(), true.into());
     assert!(args(Mode::Plain, None, &settings).contains("--dangerously-bypass-approvals-and-sandbox"));
-    let mut sneaky = Settings::default();
+    let mut sneaky = EngineSettings::default();
     sneaky.own.insert("sandbox".into(), "danger-full-access".into());
     assert!(!args(Mode::Plain, None, &sneaky).contains("danger"));
 }
@@ -41,7 +44,7 @@ fn the_dangerous_flag_comes_only_from_the_key_that_names_the_danger() {
 #[test]
 fn the_recorded_stream_becomes_the_events_of_the_model() {
     let play = Play::lines(&Codex, SAMPLE);
-    assert!(matches!(&play.events[0], Event::Started(started) if started.resume.value == "SESSION"));
+    assert!(matches!(&play.events[0], EngineEvent::Started(started) if started.resume.value == "SESSION"));
     assert_eq!(
         play.summary(),
         [
@@ -141,11 +144,14 @@ fn the_app_server_is_greeted_then_asked_for_a_thread_then_for_a_turn() {
     assert_eq!(play.sent[3]["params"]["input"][0]["text"], "hi");
     play.line(r#"{"method":"turn/started","params":{"turn":{"id":"u"}}}"#);
     play.line(r#"{"id":9,"method":"item/permissions/requestApproval","params":{"permissions":{"network":true},"reason":"fetch"}}"#);
-    play.control(&Control::Answer { ask: "9".into(), answer: Answer::AllowAlways }).unwrap();
+    play.control(&Control::Answer { ask: "9".into(), answer: AskAnswer::AllowAlways }).unwrap();
     assert_eq!(play.sent[4], json!({"id": 9, "result": {"permissions": {"network": true}, "scope": "session"}}));
     play.line(r#"{"id":10,"method":"item/fileChange/requestApproval","params":{"itemId":"f"}}"#);
-    play.control(&Control::Answer { ask: "10".into(), answer: Answer::Deny { note: "ask Ana".into(), stop: false } })
-        .unwrap();
+    play.control(&Control::Answer {
+        ask: "10".into(),
+        answer: AskAnswer::Deny { note: "ask Ana".into(), stop: false },
+    })
+    .unwrap();
     assert_eq!(play.sent[5]["result"]["decision"], "decline");
     assert_eq!(play.sent[6]["method"], "turn/steer", "the note is the next word to the engine");
     play.line(r#"{"id":11,"method":"account/login","params":{}}"#);
@@ -166,7 +172,7 @@ fn a_question_about_an_item_says_what_the_item_said() {
     let asks: Vec<_> = play
         .events
         .iter()
-        .filter_map(|event| if let Event::Asked(asked) = event { Some(&asked.ask) } else { None })
+        .filter_map(|event| if let EngineEvent::Asked(asked) = event { Some(&asked.ask) } else { None })
         .collect();
     assert_eq!(asks[0].detail["changes"], item["changes"]);
     assert_eq!(asks[0].title, "change files");

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::ID;
-use super::wire::{Item, Line};
+use super::wire::{CodexLine, Item};
 use crate::engine::{Exit, Order, Output};
-use crate::event::{Action, ActionKind, Completed, Detail, Event, Phase, ResumeToken};
+use crate::event::{Action, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{copy, flag, shortened, text, words};
 use crate::tools::Folder;
 
@@ -44,27 +44,27 @@ impl State {
     }
 }
 
-pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
+pub fn translate(state: &mut State, line: &CodexLine<'_>, out: &mut Output) {
     match line {
-        Line::ThreadStarted { thread_id: Some(id) } => {
+        CodexLine::ThreadStarted { thread_id: Some(id) } => {
             state.thread = true;
-            out.event(Event::started(ResumeToken::new(ID, *id), Some(state.title.clone()), Detail::new()));
+            out.event(EngineEvent::started(ResumeToken::new(ID, *id), Some(state.title.clone()), Detail::new()));
         }
-        Line::TurnStarted => turn_started(state, out),
-        Line::TurnCompleted { usage } => out.event(completed(state, true, None, usage_of(usage))),
-        Line::TurnFailed { error } => {
+        CodexLine::TurnStarted => turn_started(state, out),
+        CodexLine::TurnCompleted { usage } => out.event(completed(state, true, None, usage_of(usage))),
+        CodexLine::TurnFailed { error } => {
             let error = error.clone().unwrap_or_else(|| "the turn failed".to_owned());
             out.event(completed(state, false, Some(error), Detail::new()));
         }
-        Line::Item { phase, id, item } => item_event(state, *phase, id, item, out),
-        Line::Error { message } => error(state, message, out),
-        Line::RequestUserInput { id, questions } => {
+        CodexLine::Item { phase, id, item } => item_event(state, *phase, id, item, out),
+        CodexLine::Error { message } => error(state, message, out),
+        CodexLine::RequestUserInput { id, questions } => {
             let asked =
                 questions.iter().filter_map(|question| words(question, "question")).collect::<Vec<_>>().join(" ");
             let action = Action::new(*id, ActionKind::Note, format!("ask user: {asked}"));
-            out.event(Event::action(&ID, action, Phase::Completed, Some(false)));
+            out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(false)));
         }
-        Line::ThreadStarted { thread_id: None } | Line::Other => {}
+        CodexLine::ThreadStarted { thread_id: None } | CodexLine::Other => {}
     }
 }
 
@@ -72,7 +72,7 @@ pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
 pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     if !exit.is_success() {
         let error = exit.failure("codex exec");
-        out.event(Event::warning(&ID, state.note_id(), shortened(&error, 1000)));
+        out.event(EngineEvent::warning(&ID, state.note_id(), shortened(&error, 1000)));
         out.event(completed(state, false, Some(error), Detail::new()));
     } else if state.thread {
         out.event(completed(state, true, None, Detail::new()));
@@ -87,11 +87,11 @@ fn turn_started(state: &mut State, out: &mut Output) {
     state.last_message.clear();
     let action = Action::new(format!("turn_{}", state.turns), ActionKind::Turn, "turn started");
     state.turns += 1;
-    out.event(Event::action(&ID, action, Phase::Started, None));
+    out.event(EngineEvent::action(&ID, action, Phase::Started, None));
 }
 
-fn completed(state: &State, ok: bool, error: Option<String>, usage: Detail) -> Event {
-    Event::Completed(Completed { engine: ID, ok, answer: state.answer(), resume: None, error, usage })
+fn completed(state: &State, ok: bool, error: Option<String>, usage: Detail) -> EngineEvent {
+    EngineEvent::Completed(Completed { engine: ID, ok, answer: state.answer(), resume: None, error, usage })
 }
 
 pub fn usage_of(usage: &Value) -> Detail {
@@ -105,11 +105,11 @@ fn error(state: &mut State, message: &str, out: &mut Output) {
     if let Some(attempt) = message.strip_prefix("Reconnecting...") {
         let first = attempt.trim().split('/').next().and_then(|number| number.parse().ok()).is_none_or(|n: u32| n <= 1);
         let phase = if first { Phase::Started } else { Phase::Updated };
-        out.event(Event::action(&ID, Action::new("codex.reconnect", ActionKind::Note, message), phase, None));
+        out.event(EngineEvent::action(&ID, Action::new("codex.reconnect", ActionKind::Note, message), phase, None));
         return;
     }
     let id = state.note_id();
-    out.event(Event::warning(&ID, id, message));
+    out.event(EngineEvent::warning(&ID, id, message));
 }
 
 fn item_event(state: &mut State, phase: Phase, id: &str, item: &Item<'_>, out: &mut Output) {
@@ -147,13 +147,13 @@ fn item_event(state: &mut State, phase: Phase, id: &str, item: &Item<'_>, out: &
             (action, !["failed", "errored"].contains(status))
         }
         Item::Error { message } if done => {
-            out.event(Event::warning(&ID, id, *message));
+            out.event(EngineEvent::warning(&ID, id, *message));
             return;
         }
         Item::Other { kind } if !kind.is_empty() => (Action::new(id, ActionKind::Note, *kind), true),
         Item::FileChange { .. } | Item::Error { .. } | Item::Other { .. } => return,
     };
-    out.event(Event::action(&ID, action, phase, done.then_some(ok)));
+    out.event(EngineEvent::action(&ID, action, phase, done.then_some(ok)));
 }
 
 fn message(state: &mut State, text: &str, phase: Option<&str>) {

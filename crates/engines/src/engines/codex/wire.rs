@@ -1,11 +1,11 @@
-//! The lines of `codex exec --json`, in its own words. Reading never fails: what is not known is [`Line::Other`].
+//! The lines of `codex exec --json`, in its own words. Reading never fails: what is not known is [`CodexLine::Other`].
 
 use serde_json::Value;
 
 use crate::event::Phase;
 use crate::json::{field, flag, list, text, whole, words};
 
-pub enum Line<'a> {
+pub enum CodexLine<'a> {
     ThreadStarted { thread_id: Option<&'a str> },
     TurnStarted,
     TurnCompleted { usage: &'a Value },
@@ -30,7 +30,7 @@ pub enum Item<'a> {
     Other { kind: &'a str },
 }
 
-impl<'a> Line<'a> {
+impl<'a> CodexLine<'a> {
     pub fn read(line: &'a Value) -> Self {
         let phase = match text(line, "type").unwrap_or_default() {
             "thread.started" => return Self::ThreadStarted { thread_id: words(line, "thread_id") },

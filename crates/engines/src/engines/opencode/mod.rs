@@ -113,7 +113,7 @@ fn serve(order: &Order<'_>) -> LocalServer {
 
 impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(self, &wire::Line::read(line), out);
+        translate::translate(self, &wire::OpencodeLine::read(line), out);
     }
 
     fn settled(&mut self, out: &mut Output) {

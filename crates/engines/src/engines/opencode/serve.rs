@@ -11,7 +11,7 @@ use super::translate::{self, State};
 use super::wire::Tool;
 use super::{DANGER, ID, asks};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Action, ActionKind, Answer, Ask, Asked, Event, Phase};
+use crate::event::{Action, ActionKind, Ask, AskAnswer, Asked, EngineEvent, Phase};
 use crate::json::{field, message, text, words};
 
 pub struct Serve {
@@ -103,7 +103,7 @@ impl Serve {
             }
             (_, false) => {
                 let said = message(body).unwrap_or_else(|| format!("opencode answered {status}"));
-                out.event(Event::warning(&ID, format!("opencode.http.{status}"), said));
+                out.event(EngineEvent::warning(&ID, format!("opencode.http.{status}"), said));
             }
             _ => {}
         }
@@ -163,7 +163,7 @@ impl Serve {
             "tool" => out.event(translate::tool_event(&self.state, &Tool::read(part))),
             "reasoning" if !field(field(part, "time"), "end").is_null() => {
                 let action = Action::new(id, ActionKind::Note, text(part, "text").unwrap_or_default());
-                out.event(Event::action(&ID, action, Phase::Completed, Some(true)));
+                out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
             }
             "step-finish" => translate::count(&mut self.state, part),
             _ => {}
@@ -178,17 +178,17 @@ impl Serve {
         let ask = asks::permission(&id, properties);
         self.wait(&ask, route, properties);
         if self.approves_all {
-            let _ = self.answer(&id, &Answer::Allow { input: None }, out);
+            let _ = self.answer(&id, &AskAnswer::Allow { input: None }, out);
             return;
         }
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
     fn question(&mut self, properties: &Value, out: &mut Output) {
         let Some(id) = words(properties, "id").map(str::to_owned) else { return };
         let ask = asks::question(&id, properties);
         self.wait(&ask, Route::Question, properties);
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
     fn wait(&mut self, ask: &Ask, route: Route, properties: &Value) {
@@ -201,24 +201,24 @@ impl Serve {
         let id = words(properties, "requestID").or_else(|| words(properties, "permissionID")).unwrap_or_default();
         let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
         let ask = Ask::withdrawn(self.open.remove(at).id);
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
-    fn answer(&mut self, ask: &str, answer: &Answer, out: &mut Output) -> Result<(), Unsupported> {
+    fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {
         let at = self.open.iter().position(|open| open.id == ask).ok_or(Unsupported)?;
         let Open { id, route, session, offers } = self.open.remove(at);
         let word = match answer {
-            Answer::AllowAlways if offers => "always",
-            Answer::Allow { .. } | Answer::AllowAlways | Answer::Reply { .. } => "once",
-            Answer::Deny { .. } => "reject",
+            AskAnswer::AllowAlways if offers => "always",
+            AskAnswer::Allow { .. } | AskAnswer::AllowAlways | AskAnswer::Reply { .. } => "once",
+            AskAnswer::Deny { .. } => "reject",
         };
         match (route, answer) {
-            (Route::Question, Answer::Reply { answers }) => {
+            (Route::Question, AskAnswer::Reply { answers }) => {
                 let answers: Vec<Value> = answers.iter().map(|answer| json!([answer])).collect();
                 self.post(&format!("/question/{id}/reply"), &json!({"answers": answers}), "answer", out);
             }
             (Route::Question, _) => self.post(&format!("/question/{id}/reject"), &json!({}), "answer", out),
-            (Route::Permission, Answer::Deny { note, .. }) if !note.trim().is_empty() => {
+            (Route::Permission, AskAnswer::Deny { note, .. }) if !note.trim().is_empty() => {
                 let body = json!({"reply": word, "message": note});
                 self.post(&format!("/permission/{id}/reply"), &body, "answer", out);
             }
@@ -230,18 +230,18 @@ impl Serve {
                 self.post(&path, &json!({"response": word}), "answer", out);
             }
         }
-        if matches!(answer, Answer::Deny { stop: true, .. }) {
+        if matches!(answer, AskAnswer::Deny { stop: true, .. }) {
             return self.control(&Control::Interrupt, out);
         }
         Ok(())
     }
 
-    fn completed_now(&mut self) -> Event {
+    fn completed_now(&mut self) -> EngineEvent {
         let error = self.error.take();
         self.completed(error)
     }
 
-    fn completed(&mut self, error: Option<String>) -> Event {
+    fn completed(&mut self, error: Option<String>) -> EngineEvent {
         let answer = self.answer_so_far();
         self.texts.clear();
         self.state.set_answer(answer);

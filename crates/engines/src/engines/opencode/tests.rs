@@ -1,15 +1,15 @@
 //! One test per rule of the mapping.
 
 use super::Opencode;
-use crate::engine::{Control, Mode, Settings};
-use crate::event::{Answer, Event};
+use crate::engine::{Control, EngineSettings, Mode};
+use crate::event::{AskAnswer, EngineEvent};
 use crate::testing::{Play, launch};
 
 const SAMPLE: &str = include_str!("../../../tests/fixtures/opencode.jsonl");
 
 #[test]
 fn the_command_line_is_the_documented_one_without_the_prompt() {
-    let mut settings = Settings { model: "a/b".into(), ..Settings::default() };
+    let mut settings = EngineSettings { model: "a/b".into(), ..EngineSettings::default() };
     settings.own.insert("variant".into(), "high".into());
     let args = launch(&Opencode, Mode::Plain, Some("ses_1"), &settings).args.join(" ");
     assert_eq!(args, "run --format json --session ses_1 --model a/b --variant high");
@@ -20,7 +20,7 @@ fn the_command_line_is_the_documented_one_without_the_prompt() {
 #[test]
 fn the_recorded_stream_becomes_the_events_of_the_model() {
     let play = Play::lines(&Opencode, SAMPLE);
-    assert!(matches!(&play.events[0], Event::Started(started) if started.title.as_deref() == Some("opencode")));
+    assert!(matches!(&play.events[0], EngineEvent::Started(started) if started.title.as_deref() == Some("opencode")));
     assert_eq!(play.summary(), ["Completed + command List"]);
     let done = play.completed();
     assert!(done.ok && done.answer == "ANSWER" && done.usage["total_cost_usd"] == 0.001);
@@ -36,7 +36,7 @@ fn the_session_is_taken_from_any_event_and_all_steps_make_the_answer() {
 {"type":"text","part":{"text":"two"}}
 {"type":"step_finish","part":{"reason":"stop","cost":0.25,"tokens":{"input":2,"output":1}}}"#,
     );
-    assert!(matches!(&play.events[0], Event::Started(started) if started.resume.value == "ses_1"));
+    assert!(matches!(&play.events[0], EngineEvent::Started(started) if started.resume.value == "ses_1"));
     assert_eq!(
         (play.completed().answer.as_str(), &play.completed().usage["total_cost_usd"]),
         ("one two", &0.75.into())
@@ -110,16 +110,16 @@ fn what_a_subagent_asks_is_asked_and_what_it_does_is_not_ours() {
     play.prompt("hi");
     play.line(r#"{"type":"moot.response","tag":"session","status":200,"body":{"id":"ses_1"}}"#);
     play.line(r#"{"type":"permission.updated","properties":{"id":"per_1","sessionID":"ses_child","type":"bash","pattern":"ls","metadata":{"command":"ls"}}}"#);
-    let Some(Event::Asked(asked)) = play.events.last() else { panic!("{:?}", play.events) };
+    let Some(EngineEvent::Asked(asked)) = play.events.last() else { panic!("{:?}", play.events) };
     assert_eq!(asked.ask.title, "bash:");
-    play.control(&Control::Answer { ask: "per_1".into(), answer: Answer::AllowAlways }).unwrap();
+    play.control(&Control::Answer { ask: "per_1".into(), answer: AskAnswer::AllowAlways }).unwrap();
     let sent = play.sent.last().unwrap();
     assert_eq!(
         (sent["path"].as_str(), sent["body"]["response"].as_str()),
         (Some("/session/ses_child/permissions/per_1"), Some("always"))
     );
     play.line(r#"{"type":"session.idle","properties":{"sessionID":"ses_child"}}"#);
-    assert!(matches!(play.events.last(), Some(Event::Asked(_))), "its end is not ours");
+    assert!(matches!(play.events.last(), Some(EngineEvent::Asked(_))), "its end is not ours");
 }
 
 #[test]
@@ -128,6 +128,6 @@ fn always_is_once_where_opencode_does_not_say_what_it_allows() {
     play.prompt("hi");
     play.line(r#"{"type":"moot.response","tag":"session","status":200,"body":{"id":"ses_1"}}"#);
     play.line(r#"{"type":"permission.asked","properties":{"id":"per_1","sessionID":"ses_1","permission":"bash","patterns":["ls"]}}"#);
-    play.control(&Control::Answer { ask: "per_1".into(), answer: Answer::AllowAlways }).unwrap();
+    play.control(&Control::Answer { ask: "per_1".into(), answer: AskAnswer::AllowAlways }).unwrap();
     assert_eq!(play.sent.last().unwrap()["body"]["reply"], "once");
 }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::ID;
-use super::wire::{Body, Line, Tool};
+use super::wire::{Body, OpencodeLine, Tool};
 use crate::engine::{Exit, Order, Output};
-use crate::event::{Action, ActionEvent, ActionKind, Completed, Detail, Event, Phase, ResumeToken};
+use crate::event::{Action, ActionEvent, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{copy, field, shortened};
 use crate::tools::{self, Folder};
 
@@ -60,7 +60,7 @@ impl State {
     }
 }
 
-pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
+pub fn translate(state: &mut State, line: &OpencodeLine<'_>, out: &mut Output) {
     if let Some(session) = line.session_id {
         started(state, session, out);
     }
@@ -86,7 +86,7 @@ pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
         Body::Text(text) => state.answer.push_str(text),
         Body::Reasoning { id, text } => {
             let action = Action::new(*id, ActionKind::Note, *text);
-            out.event(Event::action(&ID, action, Phase::Completed, Some(true)));
+            out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
         }
         Body::StepFinish { reason, part } => step_finish(state, reason, part, out),
         Body::StepStart => {}
@@ -94,14 +94,14 @@ pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
     if let Some(error) = state.error.take() {
         // It went on after all.
         let id = state.note_id();
-        out.event(Event::warning(&ID, id, error));
+        out.event(EngineEvent::warning(&ID, id, error));
     }
 }
 
 pub fn started(state: &mut State, session: &str, out: &mut Output) {
     if !state.session {
         state.session = true;
-        out.event(Event::started(ResumeToken::new(ID, session), Some(state.title.clone()), Detail::new()));
+        out.event(EngineEvent::started(ResumeToken::new(ID, session), Some(state.title.clone()), Detail::new()));
     }
 }
 
@@ -119,7 +119,7 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
         None if !exit.is_success() => {
             let error = exit.failure("opencode");
             let id = state.note_id();
-            out.event(Event::warning(&ID, id, shortened(&error, 1000)));
+            out.event(EngineEvent::warning(&ID, id, shortened(&error, 1000)));
             Some(error)
         }
         None if !state.session => Some(exit.with_stderr("opencode finished but no session was captured".to_owned())),
@@ -129,7 +129,7 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     out.event(completed(state, error.is_none(), error));
 }
 
-pub fn tool_event(state: &State, tool: &Tool<'_>) -> Event {
+pub fn tool_event(state: &State, tool: &Tool<'_>) -> EngineEvent {
     let mut action = tools::action(tool.call_id, tool.name, tool.input, &state.folder);
     if action.kind == ActionKind::Subagent {
         action.kind = ActionKind::Tool;
@@ -153,7 +153,7 @@ pub fn tool_event(state: &State, tool: &Tool<'_>) -> Event {
         "error" => (Phase::Completed, Some(false), tool.error.map(|error| shortened(error, 1000))),
         _ => (Phase::Started, None, None),
     };
-    Event::Action(ActionEvent { engine: ID, action, phase, ok, message, level: None })
+    EngineEvent::Action(ActionEvent { engine: ID, action, phase, ok, message, level: None })
 }
 
 fn step_finish(state: &mut State, reason: &str, part: &Value, out: &mut Output) {
@@ -174,7 +174,7 @@ pub fn count(state: &mut State, part: &Value) {
     state.usage.cached += number(field(tokens, "cache"), "read");
 }
 
-pub fn completed(state: &mut State, ok: bool, error: Option<String>) -> Event {
+pub fn completed(state: &mut State, ok: bool, error: Option<String>) -> EngineEvent {
     let counted = std::mem::take(&mut state.usage);
     let mut usage = Detail::new();
     if counted.input + counted.output > 0 {
@@ -188,5 +188,5 @@ pub fn completed(state: &mut State, ok: bool, error: Option<String>) -> Event {
         copy(&all, &names.map(|name| (name, name)), &mut usage);
     }
     let answer = state.answer.trim().to_owned();
-    Event::Completed(Completed { engine: ID, ok, answer, resume: None, error, usage })
+    EngineEvent::Completed(Completed { engine: ID, ok, answer, resume: None, error, usage })
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::json::{field, message, text, words};
 
-pub struct Line<'a> {
+pub struct OpencodeLine<'a> {
     /// Every line may name its session.
     pub session_id: Option<&'a str>,
     pub body: Body<'a>,
@@ -32,7 +32,7 @@ pub struct Tool<'a> {
     pub exit: Option<i64>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> OpencodeLine<'a> {
     pub fn read(line: &'a Value) -> Self {
         let part = field(line, "part");
         let said = |key: &str| text(part, key).unwrap_or_default();

@@ -117,7 +117,7 @@ fn file_time(now: u64) -> String {
 
 impl Translate for translate::State {
     fn line(&mut self, line: &Value, out: &mut Output) {
-        translate::translate(self, &wire::Line::read(line), out);
+        translate::translate(self, &wire::PiLine::read(line), out);
     }
 
     fn settled(&mut self, out: &mut Output) {

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::translate::{self, State};
-use super::wire::Line;
+use super::wire::PiLine;
 use super::{ID, asks};
 use crate::engine::{Control, Dialog, Exit, Output, Unsupported};
-use crate::event::{Answer, Asked, Event};
+use crate::event::{AskAnswer, Asked, EngineEvent};
 use crate::json::words;
 
 pub struct Rpc {
@@ -32,7 +32,7 @@ impl Rpc {
             (_, false) => {
                 let id = self.state.note_id();
                 let said = format!("pi refused {command}: {}", error.unwrap_or("no reason given"));
-                out.event(Event::warning(&ID, id, said));
+                out.event(EngineEvent::warning(&ID, id, said));
             }
             _ => {}
         }
@@ -41,24 +41,24 @@ impl Rpc {
     fn extension(&mut self, id: &str, method: &str, request: &Value, out: &mut Output) {
         let Some(ask) = asks::ask(id, method, request) else { return };
         self.open.push((id.to_owned(), method.to_owned()));
-        out.event(Event::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
     }
 
-    fn answer(&mut self, ask: &str, answer: &Answer, out: &mut Output) -> Result<(), Unsupported> {
+    fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {
         let at = self.open.iter().position(|(id, _)| id == ask).ok_or(Unsupported)?;
         let (id, method) = self.open.remove(at);
         let mut response = match (method.as_str(), answer) {
-            ("confirm", Answer::Allow { .. } | Answer::AllowAlways | Answer::Reply { .. }) => {
+            ("confirm", AskAnswer::Allow { .. } | AskAnswer::AllowAlways | AskAnswer::Reply { .. }) => {
                 json!({"confirmed": true})
             }
-            ("confirm", Answer::Deny { .. }) => json!({"confirmed": false}),
-            (_, Answer::Reply { answers }) => json!({"value": answers.first().cloned().unwrap_or_default()}),
+            ("confirm", AskAnswer::Deny { .. }) => json!({"confirmed": false}),
+            (_, AskAnswer::Reply { answers }) => json!({"value": answers.first().cloned().unwrap_or_default()}),
             _ => json!({"cancelled": true}),
         };
         response["type"] = json!("extension_ui_response");
         response["id"] = json!(id);
         out.send(&response);
-        if matches!(answer, Answer::Deny { stop: true, .. }) {
+        if matches!(answer, AskAnswer::Deny { stop: true, .. }) {
             return self.control(&Control::Interrupt, out);
         }
         Ok(())
@@ -76,9 +76,9 @@ impl Dialog for Rpc {
     }
 
     fn line(&mut self, line: &Value, out: &mut Output) {
-        match Line::read(line) {
-            Line::Response { command, success, error, data } => self.response(command, success, error, data, out),
-            Line::ExtensionRequest { id, method, request } => self.extension(id, method, request, out),
+        match PiLine::read(line) {
+            PiLine::Response { command, success, error, data } => self.response(command, success, error, data, out),
+            PiLine::ExtensionRequest { id, method, request } => self.extension(id, method, request, out),
             line => {
                 translate::translate(&mut self.state, &line, out);
                 if self.interrupted && out.settle {

@@ -1,25 +1,27 @@
 //! One test per rule of the mapping.
 
 use super::{Pi, file_time};
-use crate::engine::{Mode, Settings};
-use crate::event::Event;
+use crate::engine::{EngineSettings, Mode};
+use crate::event::EngineEvent;
 use crate::testing::{Play, launch};
 
 const SAMPLE: &str = include_str!("../../../tests/fixtures/pi.jsonl");
 
 #[test]
 fn the_command_line_names_a_new_session_file_or_the_session_asked_for() {
-    let settings =
-        Settings { env: [("PI_CODING_AGENT_DIR".to_owned(), "/agent".to_owned())].into(), ..Settings::default() };
+    let settings = EngineSettings {
+        env: [("PI_CODING_AGENT_DIR".to_owned(), "/agent".to_owned())].into(),
+        ..EngineSettings::default()
+    };
     let args = launch(&Pi, Mode::Plain, None, &settings).args;
     assert_eq!(args[..4], ["--print", "--mode", "json", "--session"]);
     assert!(
         args[4].starts_with("/agent/sessions/--r--/1970-01-01T00-00-00-000Z_") && args[4].ends_with(".jsonl"),
         "{args:?}"
     );
-    let args = launch(&Pi, Mode::Plain, Some("ccd569e0"), &Settings::default()).args.join(" ");
+    let args = launch(&Pi, Mode::Plain, Some("ccd569e0"), &EngineSettings::default()).args.join(" ");
     assert_eq!(args, "--print --mode json --session ccd569e0");
-    assert_eq!(launch(&Pi, Mode::Warm, Some("x"), &Settings::default()).args.join(" "), "--mode rpc --session x");
+    assert_eq!(launch(&Pi, Mode::Warm, Some("x"), &EngineSettings::default()).args.join(" "), "--mode rpc --session x");
 }
 
 #[test]
@@ -31,7 +33,7 @@ fn session_files_are_named_after_the_time() {
 #[test]
 fn the_recorded_stream_becomes_the_events_of_the_model() {
     let play = Play::lines(&Pi, &SAMPLE.replace("SESSION", "ccd569e0-4e1b"));
-    assert!(matches!(&play.events[0], Event::Started(started) if started.resume.value == "ccd569e0"));
+    assert!(matches!(&play.events[0], EngineEvent::Started(started) if started.resume.value == "ccd569e0"));
     assert_eq!(play.summary(), ["Started   command ls", "Completed + command ls"]);
     assert!(play.completed().ok && play.completed().answer == "ANSWER" && play.completed().usage["output_tokens"] == 2);
 }
@@ -39,7 +41,7 @@ fn the_recorded_stream_becomes_the_events_of_the_model() {
 #[test]
 fn without_a_header_the_session_is_the_file_that_we_named() {
     let play = Play::lines(&Pi, "{\"type\":\"agent_start\"}");
-    assert!(matches!(&play.events[0], Event::Started(started) if started.resume.value.ends_with(".jsonl")));
+    assert!(matches!(&play.events[0], EngineEvent::Started(started) if started.resume.value.ends_with(".jsonl")));
     let none = Play::lines(&Pi, "{\"type\":\"future\"}");
     assert!(none.events.is_empty());
 }

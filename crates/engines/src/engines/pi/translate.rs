@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::ID;
-use super::wire::{Line, Message};
+use super::wire::{Message, PiLine};
 use crate::engine::{Exit, Order, Output};
-use crate::event::{Action, ActionKind, Completed, Detail, Event, Phase, ResumeToken};
+use crate::event::{Action, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{field, list, shortened, text};
 use crate::tools::{self, Folder};
 
@@ -63,10 +63,10 @@ impl State {
     }
 }
 
-pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
+pub fn translate(state: &mut State, line: &PiLine<'_>, out: &mut Output) {
     match line {
-        Line::Session { id } => started(state, *id, out),
-        Line::Other | Line::Response { .. } | Line::ExtensionRequest { .. } => out.settle = state.failed,
+        PiLine::Session { id } => started(state, *id, out),
+        PiLine::Other | PiLine::Response { .. } | PiLine::ExtensionRequest { .. } => out.settle = state.failed,
         line => {
             // Whatever comes first shows that the session exists.
             started(state, None, out);
@@ -75,33 +75,33 @@ pub fn translate(state: &mut State, line: &Line<'_>, out: &mut Output) {
     }
 }
 
-fn happened(state: &mut State, line: &Line<'_>, out: &mut Output) {
+fn happened(state: &mut State, line: &PiLine<'_>, out: &mut Output) {
     match line {
-        Line::ToolStart { id, name, args } => {
+        PiLine::ToolStart { id, name, args } => {
             let action = tools::action(id, name, args, &state.folder);
             state.open.insert((*id).to_owned(), (action.kind.clone(), action.title.clone()));
-            out.event(Event::action(&ID, action, Phase::Started, None));
+            out.event(EngineEvent::action(&ID, action, Phase::Started, None));
         }
-        Line::ToolEnd { id, name, result, is_error } => tool_end(state, id, name, result, *is_error, out),
-        Line::MessageEnd(message) => message_end(state, message, true),
-        Line::AgentEnd { last } => agent_end(state, last.as_ref(), out),
-        Line::RetryStart { attempt, message } => {
+        PiLine::ToolEnd { id, name, result, is_error } => tool_end(state, id, name, result, *is_error, out),
+        PiLine::MessageEnd(message) => message_end(state, message, true),
+        PiLine::AgentEnd { last } => agent_end(state, last.as_ref(), out),
+        PiLine::RetryStart { attempt, message } => {
             state.failed = false;
             state.error = None;
             let title = format!("retry {attempt}: {message}");
             let id = state.note_id();
-            out.event(Event::action(&ID, Action::new(id, ActionKind::Note, title), Phase::Completed, Some(true)));
+            out.event(EngineEvent::action(&ID, Action::new(id, ActionKind::Note, title), Phase::Completed, Some(true)));
         }
-        Line::RetryEnd { success: false, error } => {
+        PiLine::RetryEnd { success: false, error } => {
             if let Some(error) = error {
                 state.error = Some((*error).to_owned());
             }
             state.failed = true;
             settled(state, out);
         }
-        Line::CompactionStart => {
+        PiLine::CompactionStart => {
             let id = state.note_id();
-            out.event(Event::action(
+            out.event(EngineEvent::action(
                 &ID,
                 Action::new(id, ActionKind::Note, "compacting"),
                 Phase::Completed,
@@ -122,7 +122,7 @@ pub fn started(state: &mut State, id: Option<&str>, out: &mut Output) {
         Some(id) if !state.resumed => short(id).to_owned(),
         _ => state.session.clone(),
     };
-    out.event(Event::started(ResumeToken::new(ID, value), state.title.clone(), Detail::new()));
+    out.event(EngineEvent::started(ResumeToken::new(ID, value), state.title.clone(), Detail::new()));
 }
 
 /// pi takes the beginning of an id for the whole.
@@ -142,7 +142,7 @@ fn tool_end(state: &mut State, id: &str, name: &str, result: &Value, is_error: b
     if !said.is_empty() {
         action = action.with("output_preview", shortened(&said, 500));
     }
-    out.event(Event::action(&ID, action, Phase::Completed, Some(!is_error)));
+    out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(!is_error)));
 }
 
 fn message_end(state: &mut State, message: &Message<'_>, counts: bool) {
@@ -195,7 +195,7 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
         None if !exit.is_success() => {
             let error = exit.failure("pi");
             let id = state.note_id();
-            out.event(Event::warning(&ID, id, shortened(&error, 1000)));
+            out.event(EngineEvent::warning(&ID, id, shortened(&error, 1000)));
             error
         }
         None => exit.with_stderr("pi finished without an agent_end event".to_owned()),
@@ -203,7 +203,7 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     out.event(completed(state, Some(error)));
 }
 
-pub fn completed(state: &mut State, error: Option<String>) -> Event {
+pub fn completed(state: &mut State, error: Option<String>) -> EngineEvent {
     let (input, output, cached, cost) = std::mem::take(&mut state.usage);
     let mut usage = Detail::new();
     if input + output > 0 {
@@ -214,7 +214,7 @@ pub fn completed(state: &mut State, error: Option<String>) -> Event {
     if cost > 0.0 {
         usage.insert("total_cost_usd".into(), cost.into());
     }
-    Event::Completed(Completed {
+    EngineEvent::Completed(Completed {
         engine: ID,
         ok: error.is_none(),
         answer: state.answer.clone(),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::json::{field, flag, list, text, words};
 
-pub enum Line<'a> {
+pub enum PiLine<'a> {
     Session {
         id: Option<&'a str>,
     },
@@ -56,7 +56,7 @@ pub struct Message<'a> {
     pub usage: &'a Value,
 }
 
-impl<'a> Line<'a> {
+impl<'a> PiLine<'a> {
     pub fn read(line: &'a Value) -> Self {
         let said = |key: &str| text(line, key).unwrap_or_default();
         match said("type") {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::engine::{Control, Dialog, Engine, EngineError, Exit, Mode, Order, Output, Plan, Source, Unsupported};
-use crate::event::{EngineId, Event};
+use crate::event::{EngineEvent, EngineId};
 use crate::resume::{ResumeCodec, ValueRule};
 
 #[cfg(test)]
@@ -88,9 +88,11 @@ impl Dialog for Play {
         self.notes += 1;
         out.event(match wire::read(line) {
             Some(event) => translate::of_script(event, &self.session),
-            None => {
-                Event::warning(&ID, format!("script.note.{}", self.notes), format!("no event and no direction: {line}"))
-            }
+            None => EngineEvent::warning(
+                &ID,
+                format!("script.note.{}", self.notes),
+                format!("no event and no direction: {line}"),
+            ),
         });
     }
 

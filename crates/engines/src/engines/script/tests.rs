@@ -1,7 +1,7 @@
 //! One test per rule of the scripts.
 
 use super::{DEMONSTRATION, Script, translate};
-use crate::event::{Event, Subject};
+use crate::event::{EngineEvent, Subject};
 use crate::testing::Play;
 
 #[test]
@@ -16,7 +16,7 @@ fn the_demonstration_is_a_good_run() {
     let events: Vec<&String> = lines.iter().filter(|line| !line.contains("\"delay\"")).collect();
     let mut play = Play::new(&Script, crate::engine::Mode::Plain);
     events.iter().for_each(|line| play.line(line));
-    assert!(matches!(&play.events[0], Event::Started(started) if !started.resume.value.is_empty()));
+    assert!(matches!(&play.events[0], EngineEvent::Started(started) if !started.resume.value.is_empty()));
     assert!(play.completed().ok && play.completed().answer.contains("hello"));
 }
 
@@ -33,7 +33,7 @@ fn a_script_says_what_it_asks_or_nothing_is_known_of_it() {
             &Script,
             &format!(r#"{{"type":"asked","ask":{{"id":"1","kind":"permission","title":"t",{ask}}}}}"#),
         );
-        let Some(Event::Asked(asked)) = play.events.last() else { panic!("{:?}", play.events) };
+        let Some(EngineEvent::Asked(asked)) = play.events.last() else { panic!("{:?}", play.events) };
         asked.ask.subject.clone()
     };
     let edit = Subject::Edit { tool: String::new(), paths: vec!["a".into()], diff: Vec::new() };

@@ -2,7 +2,7 @@
 
 use super::ID;
 use crate::engine::Exit;
-use crate::event::{Completed, Detail, Event, ResumeToken};
+use crate::event::{Completed, Detail, EngineEvent, ResumeToken};
 
 /// The lines of a script with its placeholders filled; empty lines and `#` comments are left out.
 pub fn prepared(text: &str, prompt: &str, session: &str) -> Vec<String> {
@@ -14,8 +14,8 @@ pub fn prepared(text: &str, prompt: &str, session: &str) -> Vec<String> {
 }
 
 /// The event as this run's own: its session is the one that was asked for.
-pub fn of_script(mut event: Event, session: &str) -> Event {
-    if let Event::Started(started) = &mut event
+pub fn of_script(mut event: EngineEvent, session: &str) -> EngineEvent {
+    if let EngineEvent::Started(started) = &mut event
         && started.resume.value.is_empty()
     {
         started.resume = ResumeToken::new(ID, session);
@@ -24,13 +24,13 @@ pub fn of_script(mut event: Event, session: &str) -> Event {
 }
 
 /// The script is over and nobody said `completed`.
-pub fn ended(exit: &Exit) -> Event {
+pub fn ended(exit: &Exit) -> EngineEvent {
     let error = if exit.is_success() {
         "the script ended without a completed event".to_owned()
     } else {
         exit.failure("script")
     };
-    Event::Completed(Completed {
+    EngineEvent::Completed(Completed {
         engine: ID,
         ok: false,
         answer: String::new(),

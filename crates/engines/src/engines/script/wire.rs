@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::ID;
-use crate::event::Event;
+use crate::event::EngineEvent;
 
 /// The event of a line; fields that a script need not repeat are filled in.
-pub fn read(line: &Value) -> Option<Event> {
+pub fn read(line: &Value) -> Option<EngineEvent> {
     let mut line = line.clone();
     let object = line.as_object_mut()?;
     object.insert("engine".into(), json!(ID));

@@ -13,7 +13,7 @@ use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_r
 use rustix::thread::UnshareFlags;
 
 use super::Wall;
-use crate::process::{environment, keeper};
+use crate::process::{environment, supervisor};
 
 pub fn hold(wall: &Wall) -> Result<(), String> {
     let here = std::env::current_dir().map_err(|error| error.to_string())?;
@@ -84,10 +84,10 @@ struct Mapper(std::process::Child);
 
 impl Mapper {
     fn start() -> std::io::Result<Self> {
-        let mut command = Command::new(keeper::own_program());
+        let mut command = Command::new(supervisor::own_program());
         environment::clean(&mut command, &[""; 0]);
         let me = rustix::process::getpid().as_raw_nonzero().to_string();
-        command.arg(keeper::MAP).arg(me).stdin(Stdio::piped()).stdout(Stdio::null());
+        command.arg(supervisor::MAP).arg(me).stdin(Stdio::piped()).stdout(Stdio::null());
         Ok(Self(command.spawn()?))
     }
 

@@ -158,14 +158,14 @@ impl Wall {
         if self.no_curtain {
             return Err("no curtain is wanted".to_owned());
         }
-        try_with(&super::keeper::own_program(), CURTAIN, self)
+        try_with(&super::supervisor::own_program(), CURTAIN, self)
     }
 }
 
 const CURTAIN: &str = "curtain";
 const ANY: &str = "any";
 
-/// What a child that only tries does; see [`keeper::hook`](super::keeper::hook).
+/// What a child that only tries does; see [`supervisor::hook`](super::supervisor::hook).
 pub(super) fn attempt(arguments: &[OsString]) -> ExitCode {
     let Some((kind, arguments)) = arguments.split_first() else { return ExitCode::from(2) };
     let (wall, _) = Wall::read(arguments);
@@ -182,7 +182,7 @@ pub(super) fn attempt(arguments: &[OsString]) -> ExitCode {
 fn try_with(program: &Path, kind: &str, wall: &Wall) -> Result<(), String> {
     let mut command = Command::new(program);
     environment::clean(&mut command, &[""; 0]);
-    let tried = command.arg(super::keeper::TRY).arg(kind).args(wall.arguments()).stdin(Stdio::null()).output();
+    let tried = command.arg(super::supervisor::TRY).arg(kind).args(wall.arguments()).stdin(Stdio::null()).output();
     match tried {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
@@ -192,21 +192,21 @@ fn try_with(program: &Path, kind: &str, wall: &Wall) -> Result<(), String> {
 
 /// What walls are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum WallKind {
     Curtain,
     Landlock,
 }
 
 /// What walls would be made of here, or why they cannot be held. `program` is one whose `main` calls
-/// [`keeper::hook`](super::keeper::hook); `None`: this one.
-pub fn possible(program: Option<&Path>) -> Result<Kind, String> {
-    let own = super::keeper::own_program();
+/// [`supervisor::hook`](super::supervisor::hook); `None`: this one.
+pub fn possible(program: Option<&Path>) -> Result<WallKind, String> {
+    let own = super::supervisor::own_program();
     let program = program.unwrap_or(&own);
     let closed = vec![real(&std::env::temp_dir()).unwrap_or_else(|| PathBuf::from("/tmp"))];
     let wall = Wall { required: true, closed, ..Wall::default() };
     match try_with(program, CURTAIN, &wall) {
-        Ok(()) => Ok(Kind::Curtain),
-        Err(_) => try_with(program, ANY, &wall).map(|()| Kind::Landlock),
+        Ok(()) => Ok(WallKind::Curtain),
+        Err(_) => try_with(program, ANY, &wall).map(|()| WallKind::Landlock),
     }
 }
 

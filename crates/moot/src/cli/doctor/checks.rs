@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use folkmoot_engines::process::walls::{self, Kind};
+use folkmoot_engines::process::walls::{self, WallKind};
 use rustix::process::{Resource, getrlimit};
 use serde_json::Value;
 
@@ -207,8 +207,8 @@ pub fn walls(config: &Config) -> Finding {
         (Walls::Auto, Err(why)) => {
             Finding::warn(SUBJECT, format!("engines can read the hub's data and secrets: {why}"), REMEDY)
         }
-        (_, Ok(Kind::Curtain)) => Finding::ok(SUBJECT, CLOSED),
-        (_, Ok(Kind::Landlock)) => match config.data_dir().parent() {
+        (_, Ok(WallKind::Curtain)) => Finding::ok(SUBJECT, CLOSED),
+        (_, Ok(WallKind::Landlock)) => match config.data_dir().parent() {
             Some(parent) => {
                 let sentence = format!("{CLOSED}, nor make anything new directly in {} or above", parent.display());
                 Finding::ok(SUBJECT, sentence)

@@ -1,6 +1,6 @@
 //! What people type while an engine works: answers, and words to steer it.
 
-use folkmoot_engines::event::{Answer, Ask, AskKind};
+use folkmoot_engines::event::{Ask, AskAnswer, AskKind};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 pub enum Word {
     /// A line: the answer to the open question, else a word to the engine.
     Line(String),
-    Answer(String, Answer),
+    Answer(String, AskAnswer),
     Steer(String),
     Interrupt,
 }
@@ -24,7 +24,7 @@ enum Order {
     Answer {
         ask: String,
         #[serde(flatten)]
-        answer: Answer,
+        answer: AskAnswer,
     },
     Steer {
         steer: String,
@@ -77,18 +77,18 @@ fn word(line: String, json: bool) -> Option<Word> {
 }
 
 /// What a typed line says to a question.
-pub fn answer(ask: &Ask, line: &str) -> Answer {
+pub fn answer(ask: &Ask, line: &str) -> AskAnswer {
     let line = line.trim();
     if ask.kind() == AskKind::Question {
-        return Answer::Reply { answers: line.split(';').map(|answer| answer.trim().to_owned()).collect() };
+        return AskAnswer::Reply { answers: line.split(';').map(|answer| answer.trim().to_owned()).collect() };
     }
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match word.to_lowercase().as_str() {
-        "y" | "yes" | "allow" => Answer::Allow { input: None },
-        "a" | "always" => Answer::AllowAlways,
-        "n" | "no" | "deny" => Answer::Deny { note: rest.trim().to_owned(), stop: false },
+        "y" | "yes" | "allow" => AskAnswer::Allow { input: None },
+        "a" | "always" => AskAnswer::AllowAlways,
+        "n" | "no" | "deny" => AskAnswer::Deny { note: rest.trim().to_owned(), stop: false },
         // Anything else is a reason why not.
-        _ => Answer::Deny { note: line.to_owned(), stop: false },
+        _ => AskAnswer::Deny { note: line.to_owned(), stop: false },
     }
 }
 
@@ -106,23 +106,23 @@ mod tests {
     #[test]
     fn yes_always_no_and_a_reason_are_understood() {
         let typed = |line: &str| answer(&ask(AskKind::Permission), line);
-        let deny = |note: &str| Answer::Deny { note: note.to_owned(), stop: false };
-        assert_eq!(typed("Y"), Answer::Allow { input: None });
-        assert_eq!(typed("always"), Answer::AllowAlways);
+        let deny = |note: &str| AskAnswer::Deny { note: note.to_owned(), stop: false };
+        assert_eq!(typed("Y"), AskAnswer::Allow { input: None });
+        assert_eq!(typed("always"), AskAnswer::AllowAlways);
         assert_eq!(typed("n use git rm"), deny("use git rm"));
         assert_eq!(typed("rather not"), deny("rather not"));
-        assert_eq!(answer(&ask(AskKind::Question), "a; b"), Answer::Reply { answers: vec!["a".into(), "b".into()] });
+        assert_eq!(answer(&ask(AskKind::Question), "a; b"), AskAnswer::Reply { answers: vec!["a".into(), "b".into()] });
     }
 
     #[test]
     fn json_lines_answer_steer_and_interrupt() {
         let read = |line: &str| word(line.to_owned(), true);
         assert!(
-            matches!(read(r#"{"ask":"7","verdict":"allow"}"#), Some(Word::Answer(id, Answer::Allow { .. })) if id == "7")
+            matches!(read(r#"{"ask":"7","verdict":"allow"}"#), Some(Word::Answer(id, AskAnswer::Allow { .. })) if id == "7")
         );
         assert!(matches!(
             read(r#"{"ask":"7","verdict":"deny","note":"no"}"#),
-            Some(Word::Answer(_, Answer::Deny { .. }))
+            Some(Word::Answer(_, AskAnswer::Deny { .. }))
         ));
         assert!(matches!(read(r#"{"steer":"left"}"#), Some(Word::Steer(text)) if text == "left"));
         assert!(matches!(read(r#"{"interrupt":true}"#), Some(Word::Interrupt)));

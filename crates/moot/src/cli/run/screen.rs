@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use folkmoot_action::{Shown, visible};
-use folkmoot_engines::event::{Ask, AskKind, Event};
+use folkmoot_engines::event::{Ask, AskKind, EngineEvent};
 use folkmoot_engines::progress::{Progress, terminal};
 
 use crate::cli::output::{self, Paint};
@@ -33,7 +33,7 @@ impl Screen {
         Self { kind, drawn: 0 }
     }
 
-    pub fn event(&mut self, event: &Event, progress: &Progress, elapsed: Duration) {
+    pub fn event(&mut self, event: &EngineEvent, progress: &Progress, elapsed: Duration) {
         match self.kind {
             Kind::Live { .. } => self.draw(progress, elapsed),
             Kind::Lines => {

@@ -1,8 +1,8 @@
-//! The keeper: a small process between us and an engine that sees to it that nothing outlives the run.
+//! The supervisor: a small process between us and an engine that sees to it that nothing outlives the run.
 //!
-//! The binary starts itself again as `__keeper WALLS… -- PROGRAM ARGS…`. The keeper makes a session of its own, becomes the reaper
+//! The binary starts itself again as `__supervisor WALLS… -- PROGRAM ARGS…`. The supervisor makes a session of its own, becomes the reaper
 //! of orphans below it, and starts the engine in a process group of its own through `__exec`, which asks the kernel to
-//! be killed when the keeper dies and puts up the [walls](super::walls). Its standard input is a socket to us. When we say `term`, or when the socket closes
+//! be killed when the supervisor dies and puts up the [walls](super::walls). Its standard input is a socket to us. When we say `term`, or when the socket closes
 //! because we are gone (also by SIGKILL), it ends the engine and everything that the engine ever started: SIGTERM, a
 //! moment, SIGKILL. It ends itself only when nothing is left, so waiting for it is waiting for all of them.
 //!
@@ -28,7 +28,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, wait};
 use super::tree;
 use super::walls::{self, Wall};
 
-pub(super) const KEEPER: &str = "__keeper";
+pub(super) const SUPERVISOR: &str = "__supervisor";
 const EXEC: &str = "__exec";
 /// Only tries whether [walls](super::walls) can be put up.
 pub(super) const TRY: &str = "__try";
@@ -39,12 +39,12 @@ pub(super) const MAP: &str = "__map";
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(10);
 
-/// The first thing that a binary with engines does in `main`: when it was started as a keeper, this does a keeper's
+/// The first thing that a binary with engines does in `main`: when it was started as a supervisor, this does a supervisor's
 /// work and returns the exit code.
 pub fn hook() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);
     let word = args.next()?;
-    if word == KEEPER {
+    if word == SUPERVISOR {
         Some(keep(&args.collect::<Vec<_>>()))
     } else if word == EXEC {
         Some(exec(&args.collect::<Vec<_>>()))
@@ -57,9 +57,9 @@ pub fn hook() -> Option<ExitCode> {
     }
 }
 
-/// Replaces this process by the engine, bound to the life of the keeper.
+/// Replaces this process by the engine, bound to the life of the supervisor.
 fn exec(args: &[OsString]) -> ExitCode {
-    let Some((keeper, args)) = args.split_first() else { return ExitCode::from(2) };
+    let Some((supervisor, args)) = args.split_first() else { return ExitCode::from(2) };
     let (wall, args) = Wall::read(args);
     let [program, rest @ ..] = args else { return ExitCode::from(2) };
     if let Err(why) = wall.put_up() {
@@ -69,13 +69,13 @@ fn exec(args: &[OsString]) -> ExitCode {
     #[cfg(target_os = "linux")]
     {
         let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-        // The keeper may have died before we asked.
+        // The supervisor may have died before we asked.
         let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().to_string());
-        if parent.as_deref().map(OsStr::new) != Some(keeper) {
+        if parent.as_deref().map(OsStr::new) != Some(supervisor) {
             return ExitCode::FAILURE;
         }
     }
-    // The keeper's environment is the one that was chosen for the engine.
+    // The supervisor's environment is the one that was chosen for the engine.
     let error = Command::new(program).args(rest).exec();
     let _ = writeln!(std::io::stderr(), "cannot execute {}: {error}", program.to_string_lossy());
     ExitCode::from(126)

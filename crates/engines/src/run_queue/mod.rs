@@ -1,6 +1,6 @@
-//! The desk: takes prompts for a surface, runs them in order, and tells the surface what happens.
+//! The run queue: takes prompts for a surface, runs them in order, and tells the surface what happens.
 //!
-//! A surface is where people are: a Telegram chat, a channel of the hub. The desk knows nothing of it but tickets, which
+//! A surface is where people are: a Telegram chat, a channel of the hub. The run queue knows nothing of it but tickets, which
 //! name prompts. What is the same everywhere is here: one run at a time per thread, prompts that wait for a thread that
 //! has no name yet, the pace of progress, cancelling, steering, answers to questions, and the clean stop.
 
@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::engine::{Engine, Mode, Unsupported};
-use crate::event::{ActionEvent, Answer, Ask, Event, ResumeToken};
+use crate::event::{ActionEvent, Ask, AskAnswer, EngineEvent, ResumeToken};
 use crate::progress::{Label, Progress};
 use crate::run::{Request, Run, RunHandle, Runner};
 use crate::scheduler::{JobContext, JobId, Scheduler};
@@ -93,12 +93,12 @@ pub enum Cancelled {
 }
 
 /// Clones share the work.
-pub struct Desk<S: Surface> {
+pub struct RunQueue<S: Surface> {
     inner: Arc<Inner<S>>,
     scheduler: Scheduler<Job<S::Ticket>>,
 }
 
-impl<S: Surface> Clone for Desk<S> {
+impl<S: Surface> Clone for RunQueue<S> {
     fn clone(&self) -> Self {
         Self { inner: Arc::clone(&self.inner), scheduler: self.scheduler.clone() }
     }
@@ -134,7 +134,7 @@ struct Running {
     answered: mpsc::UnboundedSender<String>,
 }
 
-impl<S: Surface> Desk<S> {
+impl<S: Surface> RunQueue<S> {
     /// At most `most_runs` run at a time; views come no more often than `interval`.
     pub fn new(surface: S, runner: Runner, most_runs: usize, interval: Duration) -> Self {
         let (jobs, stopping) = (Mutex::default(), AtomicBool::new(false));
@@ -224,7 +224,7 @@ impl<S: Surface> Desk<S> {
     }
 
     /// Answers a question of a running engine.
-    pub async fn answer(&self, ticket: S::Ticket, ask: String, answer: Answer) -> Result<(), Unsupported> {
+    pub async fn answer(&self, ticket: S::Ticket, ask: String, answer: AskAnswer) -> Result<(), Unsupported> {
         self.handle(ticket)?.answer(ask.clone(), answer).await?;
         if let Some(Stage::Running(running)) = self.inner.jobs.lock().get(&ticket) {
             // A run that just ended has no view to change.
@@ -358,21 +358,21 @@ impl<S: Surface> Following<'_, S> {
         }
     }
 
-    fn event(&mut self, engine: &'static dyn Engine, event: &Event) {
+    fn event(&mut self, engine: &'static dyn Engine, event: &EngineEvent) {
         if self.progress.take(event, |token| engine.codec().format_resume(token).ok()) {
             self.pace.changed();
         }
         match event {
-            Event::Started(started) => {
+            EngineEvent::Started(started) => {
                 self.context.bind(&started.resume);
                 self.inner.name_thread(self.ticket, &started.resume);
                 self.tell(News::Thread(started.resume.clone()));
                 self.inner.follow_up(&self.context.scheduler(), self.ticket, Some(&started.resume));
             }
-            Event::Asked(asked) if asked.ask.withdrawn => self.tell(News::Withdrawn(asked.ask.id.clone())),
-            Event::Asked(asked) => self.tell(News::Asked(asked.ask.clone())),
-            Event::Action(action) => self.tell(News::Action(action.clone())),
-            Event::Completed(_) => {}
+            EngineEvent::Asked(asked) if asked.ask.withdrawn => self.tell(News::Withdrawn(asked.ask.id.clone())),
+            EngineEvent::Asked(asked) => self.tell(News::Asked(asked.ask.clone())),
+            EngineEvent::Action(action) => self.tell(News::Action(action.clone())),
+            EngineEvent::Completed(_) => {}
         }
     }
 

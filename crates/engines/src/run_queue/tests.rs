@@ -1,4 +1,4 @@
-//! The desk with the script engine, real runs and fake time.
+//! The run queue with the script engine, real runs and fake time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::*;
-use crate::engine::Settings;
+use crate::engine::EngineSettings;
 use crate::engines;
 use crate::locks::Locks;
 
@@ -22,7 +22,7 @@ impl Surface for Board {
 }
 
 struct Room {
-    desk: Desk<Board>,
+    run_queue: RunQueue<Board>,
     heard: UnboundedReceiver<(u64, News)>,
     folder: TempDir,
 }
@@ -30,9 +30,9 @@ struct Room {
 impl Room {
     fn new(interval: Duration) -> Self {
         let (told, heard) = unbounded_channel();
-        let settings = BTreeMap::from([("script".to_owned(), Settings::default())]);
+        let settings = BTreeMap::from([("script".to_owned(), EngineSettings::default())]);
         let runner = Runner::new(settings, Locks::default(), engines::codecs());
-        Self { desk: Desk::new(Board(told), runner, 8, interval), heard, folder: TempDir::new().unwrap() }
+        Self { run_queue: RunQueue::new(Board(told), runner, 8, interval), heard, folder: TempDir::new().unwrap() }
     }
 
     /// A task that plays these lines.
@@ -51,7 +51,7 @@ impl Room {
     }
 
     async fn next(&mut self) -> (u64, News) {
-        tokio::time::timeout(Duration::from_secs(600), self.heard.recv()).await.expect("news").expect("a desk")
+        tokio::time::timeout(Duration::from_secs(600), self.heard.recv()).await.expect("news").expect("a run queue")
     }
 
     async fn until_finished(&mut self, ticket: u64) -> View {
@@ -87,7 +87,7 @@ fn action(id: u32) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_prompt_is_run_and_its_last_view_has_answer_and_thread() {
     let mut room = Room::new(Duration::from_secs(1));
-    assert!(!room.desk.submit(1, room.task("a", &format!("{STARTED}\n{DONE}"), None)), "nothing to wait for");
+    assert!(!room.run_queue.submit(1, room.task("a", &format!("{STARTED}\n{DONE}"), None)), "nothing to wait for");
     let token = room.until_thread(1).await;
     let view = room.until_finished(1).await;
     assert_eq!(view.progress.label(), Label::Done);
@@ -105,7 +105,7 @@ async fn views_come_no_more_often_than_the_interval_and_the_clock_moves_without_
     }
     lines.push(r#"{"type":"delay","ms":20000}"#.to_owned());
     lines.push(DONE.to_owned());
-    room.desk.submit(1, room.task("a", &lines.join("\n"), None));
+    room.run_queue.submit(1, room.task("a", &lines.join("\n"), None));
     let mut at = Vec::new();
     let last = loop {
         match room.next().await.1 {
@@ -124,9 +124,9 @@ async fn views_come_no_more_often_than_the_interval_and_the_clock_moves_without_
 async fn fifo_per_thread_and_the_second_job_does_not_start_until_the_first_completes() {
     let mut room = Room::new(Duration::from_secs(1));
     let slow = format!("{STARTED}\n{{\"type\":\"delay\",\"ms\":5000}}\n{DONE}");
-    assert!(!room.desk.submit(1, room.task("a", &slow, Some("t"))));
-    assert!(room.desk.submit(2, room.task("b", &slow, Some("t"))), "it has to wait");
-    assert!(room.desk.submit(3, room.task("c", &slow, Some("t"))));
+    assert!(!room.run_queue.submit(1, room.task("a", &slow, Some("t"))));
+    assert!(room.run_queue.submit(2, room.task("b", &slow, Some("t"))), "it has to wait");
+    assert!(room.run_queue.submit(3, room.task("c", &slow, Some("t"))));
     let mut order = Vec::new();
     while order.len() < 6 {
         match room.next().await {
@@ -143,10 +143,10 @@ async fn fifo_per_thread_and_the_second_job_does_not_start_until_the_first_compl
 async fn a_prompt_for_a_thread_without_a_name_waits_until_it_has_one() {
     let mut room = Room::new(Duration::from_secs(1));
     let late = format!("{{\"type\":\"delay\",\"ms\":3000}}\n{STARTED}\n{{\"type\":\"delay\",\"ms\":3000}}\n{DONE}");
-    room.desk.submit(1, room.task("a", &late, None));
+    room.run_queue.submit(1, room.task("a", &late, None));
     let quick = format!("{STARTED}\n{DONE}");
-    assert!(room.desk.submit_after(2, room.task("b", &quick, None), 1));
-    assert!(room.desk.submit_after(3, room.task("c", &quick, None), 2), "one can follow a follower");
+    assert!(room.run_queue.submit_after(2, room.task("b", &quick, None), 1));
+    assert!(room.run_queue.submit_after(3, room.task("c", &quick, None), 2), "one can follow a follower");
     let first = room.until_thread(1).await;
     room.until_finished(1).await;
     assert_eq!(room.until_thread(2).await, first);
@@ -156,8 +156,8 @@ async fn a_prompt_for_a_thread_without_a_name_waits_until_it_has_one() {
 #[tokio::test(start_paused = true)]
 async fn whoever_follows_a_run_that_never_got_a_thread_begins_one() {
     let mut room = Room::new(Duration::from_secs(1));
-    room.desk.submit(1, room.task("a", r#"{"type":"fail","code":3,"message":"no credit"}"#, None));
-    room.desk.submit_after(2, room.task("b", &format!("{STARTED}\n{DONE}"), None), 1);
+    room.run_queue.submit(1, room.task("a", r#"{"type":"fail","code":3,"message":"no credit"}"#, None));
+    room.run_queue.submit_after(2, room.task("b", &format!("{STARTED}\n{DONE}"), None), 1);
     assert_eq!(room.until_finished(1).await.progress.label(), Label::Error);
     assert_eq!(room.until_finished(2).await.progress.label(), Label::Done);
 }
@@ -166,28 +166,28 @@ async fn whoever_follows_a_run_that_never_got_a_thread_begins_one() {
 async fn cancel_terminates_the_run_and_drops_what_waits() {
     let mut room = Room::new(Duration::from_secs(1));
     let slow = format!("{STARTED}\n{{\"type\":\"linger\"}}");
-    room.desk.submit(1, room.task("a", &slow, Some("t")));
+    room.run_queue.submit(1, room.task("a", &slow, Some("t")));
     room.until_thread(1).await;
-    room.desk.submit(2, room.task("b", &slow, Some("t")));
-    assert_eq!(room.desk.cancel(2), Cancelled::Queued);
+    room.run_queue.submit(2, room.task("b", &slow, Some("t")));
+    assert_eq!(room.run_queue.cancel(2), Cancelled::Queued);
     assert!(matches!(room.next().await, (2, News::Dropped)));
-    assert_eq!(room.desk.cancel(1), Cancelled::Running);
+    assert_eq!(room.run_queue.cancel(1), Cancelled::Running);
     let view = room.until_finished(1).await;
     assert_eq!(view.progress.label(), Label::Cancelled);
     assert!(view.progress.resume_line().is_some(), "the resume line is known");
-    assert_eq!(room.desk.cancel(1), Cancelled::Unknown);
-    assert!(room.desk.tickets().is_empty());
+    assert_eq!(room.run_queue.cancel(1), Cancelled::Unknown);
+    assert!(room.run_queue.tickets().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_follower_can_be_cancelled_before_its_leader_has_a_thread() {
     let mut room = Room::new(Duration::from_secs(1));
-    room.desk.submit(1, room.task("a", r#"{"type":"linger"}"#, None));
+    room.run_queue.submit(1, room.task("a", r#"{"type":"linger"}"#, None));
     assert!(matches!(room.next().await, (1, News::Began)));
-    room.desk.submit_after(2, room.task("b", DONE, None), 1);
-    assert_eq!(room.desk.cancel(2), Cancelled::Queued);
+    room.run_queue.submit_after(2, room.task("b", DONE, None), 1);
+    assert_eq!(room.run_queue.cancel(2), Cancelled::Queued);
     assert!(matches!(room.next().await, (2, News::Dropped)));
-    assert_eq!(room.desk.cancel(1), Cancelled::Running);
+    assert_eq!(room.run_queue.cancel(1), Cancelled::Running);
     room.until_finished(1).await;
 }
 
@@ -195,10 +195,10 @@ async fn a_follower_can_be_cancelled_before_its_leader_has_a_thread() {
 async fn a_stop_ends_runs_as_stopped_and_begins_nothing_new() {
     let mut room = Room::new(Duration::from_secs(1));
     let slow = format!("{STARTED}\n{{\"type\":\"linger\"}}");
-    room.desk.submit(1, room.task("a", &slow, Some("t")));
+    room.run_queue.submit(1, room.task("a", &slow, Some("t")));
     room.until_thread(1).await;
-    room.desk.submit(2, room.task("b", &slow, Some("t")));
-    room.desk.stop().await;
+    room.run_queue.submit(2, room.task("b", &slow, Some("t")));
+    room.run_queue.stop().await;
     assert_eq!(room.until_finished(1).await.progress.label(), Label::Stopped);
     assert!(room.heard.try_recv().is_err(), "the second prompt was neither begun nor told of");
 }
@@ -208,13 +208,13 @@ async fn questions_reach_the_surface_and_answers_the_engine() {
     let mut room = Room::new(Duration::from_secs(1));
     let asked = r#"{"type":"asked","ask":{"id":"q1","kind":"permission","title":"Bash: ls"}}"#;
     let lines = format!("{STARTED}\n{asked}\n{{\"type\":\"wait\",\"for\":\"answer\"}}\n{DONE}");
-    room.desk.submit(1, room.task("a", &lines, None));
+    room.run_queue.submit(1, room.task("a", &lines, None));
     let ask = loop {
         if let (1, News::Asked(ask)) = room.next().await {
             break ask;
         }
     };
-    assert!(room.desk.answer(7, ask.id.clone(), Answer::AllowAlways).await.is_err(), "nobody asked there");
-    room.desk.answer(1, ask.id, Answer::Allow { input: None }).await.unwrap();
+    assert!(room.run_queue.answer(7, ask.id.clone(), AskAnswer::AllowAlways).await.is_err(), "nobody asked there");
+    room.run_queue.answer(1, ask.id, AskAnswer::Allow { input: None }).await.unwrap();
     assert_eq!(room.until_finished(1).await.progress.label(), Label::Done);
 }
