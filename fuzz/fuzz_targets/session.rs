@@ -12,7 +12,7 @@ use folkmoot_core as domain;
 use folkmoot_doors::door::Protocol;
 use folkmoot_doors::lark::Lark;
 use folkmoot_doors::snek::Snek;
-use folkmoot_doors::{DOORS, door, look};
+use folkmoot_doors::{DOORS, door, query};
 use hall::{Hall, Heard};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;

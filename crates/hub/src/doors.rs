@@ -30,14 +30,19 @@ pub trait DoorHost: Send + Sync {
     }
 
     /// What a session asked that only this door knows, in the order in which it was asked.
-    fn asked<'a>(&'a self, connection: &'a Arc<Connection>, what: Box<dyn Any + Send>, ticket: Ticket) -> Asked<'a>;
+    fn asked<'a>(
+        &'a self,
+        connection: &'a Arc<Connection>,
+        what: Box<dyn Any + Send>,
+        ticket: Ticket,
+    ) -> HostAnswer<'a>;
 
     /// Somebody looks at the figures: those that are counted only then are set now.
     fn refresh_metrics(&self) {}
 }
 
 /// What becomes of what a session asked.
-pub enum Asked<'a> {
+pub enum HostAnswer<'a> {
     /// It is taken; an answer, if there is one, finds its own way.
     Taken,
     /// It is a log-in of the door's own kind: the session waits for its outcome.

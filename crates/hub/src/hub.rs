@@ -23,18 +23,18 @@ use crate::auth::{Auth, Identity, Login};
 use crate::clock::Clock;
 use crate::connection::Connection;
 use crate::doors::Doors;
-use crate::executor::{Answer, Interest, Job, Mailbox, Respond, Watch, Work, watch};
+use crate::executor::{CommandOutcome, Interest, Job, Mailbox, Respond, Watch, Work, watch};
 use crate::metrics::Metrics;
 use crate::origin::Origins;
 use crate::quotas::Quotas;
-use crate::settings::{Network, Settings};
+use crate::settings::{HubSettings, Network};
 use crate::setup::Setup;
 
 #[derive(Clone)]
 pub struct Hub(Arc<Inner>);
 
 struct Inner {
-    settings: Settings,
+    settings: HubSettings,
     clock: Clock,
     doors: Arc<Doors>,
     state: Arc<RwLock<State>>,
@@ -58,7 +58,7 @@ struct Inner {
 
 /// What [`Hub::new`] puts together; made by [`crate::start`].
 pub struct Parts {
-    pub settings: Settings,
+    pub settings: HubSettings,
     pub clock: Clock,
     pub doors: Arc<Doors>,
     pub state: Arc<RwLock<State>>,
@@ -122,7 +122,7 @@ impl Hub {
         }))
     }
 
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &HubSettings {
         &self.0.settings
     }
 
@@ -182,7 +182,7 @@ impl Hub {
     }
 
     /// Decided, committed and told; then this returns.
-    pub async fn execute(&self, actor: Actor, command: Command) -> Answer {
+    pub async fn execute(&self, actor: Actor, command: Command) -> CommandOutcome {
         self.ask(actor, Work::Decide(Box::new(command))).await
     }
 
@@ -220,15 +220,15 @@ impl Hub {
     }
 
     /// Queued now, behind everything that was queued before; the answer may be waited for or not.
-    pub fn begin(&self, actor: Actor, command: Command) -> impl Future<Output = Answer> + Send + use<> {
+    pub fn begin(&self, actor: Actor, command: Command) -> impl Future<Output = CommandOutcome> + Send + use<> {
         self.queue(actor, Work::Decide(Box::new(command)))
     }
 
-    async fn ask(&self, actor: Actor, work: Work) -> Answer {
+    async fn ask(&self, actor: Actor, work: Work) -> CommandOutcome {
         self.queue(actor, work).await
     }
 
-    fn queue(&self, actor: Actor, work: Work) -> impl Future<Output = Answer> + Send + use<> {
+    fn queue(&self, actor: Actor, work: Work) -> impl Future<Output = CommandOutcome> + Send + use<> {
         let (sender, receiver) = oneshot::channel();
         let admitted = match &work {
             Work::Decide(command) => self.admits(actor, command),
@@ -308,11 +308,6 @@ impl Hub {
             Ok(Err(error)) => Err(Refusal::unavailable(format!("the backup failed: {error}"))),
             Err(_) => Err(Refusal::unavailable("the backup was interrupted")),
         }
-    }
-
-    /// Turns true when the hub stops.
-    pub fn stop_signal(&self) -> tokio::sync::watch::Receiver<bool> {
-        self.0.stop.clone()
     }
 
     pub fn data_dir(&self) -> &Path {

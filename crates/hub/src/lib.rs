@@ -25,9 +25,9 @@ pub mod start;
 pub mod ws;
 
 pub use self::doors::{DoorHost, DoorStatus, Doors};
-pub use self::executor::{Answer, Sighting};
+pub use self::executor::{CommandOutcome, Sighting};
 pub use self::hub::Hub;
-pub use self::settings::Settings;
+pub use self::settings::HubSettings;
 
 // What `surface!` expands to.
 #[doc(hidden)]

@@ -20,7 +20,7 @@ use crate::doors::Doors;
 use crate::executor::{Executor, Job, Mailbox, Respond, Work};
 use crate::hub::{Hub, Parts};
 use crate::metrics::Metrics;
-use crate::settings::Settings;
+use crate::settings::HubSettings;
 use crate::{modes, net};
 
 const READERS: usize = 3;
@@ -43,7 +43,7 @@ pub struct ThreadEnded;
 
 impl Running {
     /// Starts deciding. Doors get their hosts, and listeners open, after this.
-    pub fn start(settings: Settings, store: Box<dyn Store>, doors: Doors, clock: Clock) -> anyhow::Result<Self> {
+    pub fn start(settings: HubSettings, store: Box<dyn Store>, doors: Doors, clock: Clock) -> anyhow::Result<Self> {
         let secret = token_secret(&settings)?;
         let directory = store.directory().context("cannot read the database")?;
         let mut state = State::load(directory.records, directory.heads);
@@ -123,7 +123,7 @@ fn tidy_limits(hub: &Hub) {
 }
 
 /// The secret that signs tokens: configured, or made once and kept where only the owner can read it.
-fn token_secret(settings: &Settings) -> anyhow::Result<Vec<u8>> {
+fn token_secret(settings: &HubSettings) -> anyhow::Result<Vec<u8>> {
     if !settings.server.jwt_secret.is_empty() {
         return Ok(settings.server.jwt_secret.expose().as_bytes().to_vec());
     }

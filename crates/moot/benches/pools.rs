@@ -17,7 +17,7 @@ use folkmoot_core::{Actor, Command};
 use folkmoot_doors::DOORS;
 use folkmoot_hub::clock::wall_clock;
 use folkmoot_hub::start::Running;
-use folkmoot_hub::{Doors, Hub, Settings};
+use folkmoot_hub::{Doors, Hub, HubSettings};
 use folkmoot_services::Pools;
 use folkmoot_services::settings::Chopsticks;
 use futures_util::{SinkExt, StreamExt};
@@ -178,7 +178,7 @@ async fn ask_all(pools: &Pools, actor: Actor, lasting: Duration, pace: Option<Du
 }
 
 async fn start_hub(folder: &std::path::Path) -> (Hub, Pools, SocketAddr) {
-    let settings = Settings { data_dir: folder.to_owned(), ..Settings::default() };
+    let settings = HubSettings { data_dir: folder.to_owned(), ..HubSettings::default() };
     let store = folkmoot_store::open(folder).expect("a store");
     let doors = Doors::new(DOORS.iter().copied());
     let running = Running::start(settings, store, doors, Arc::new(wall_clock)).expect("a hub");

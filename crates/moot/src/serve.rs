@@ -11,7 +11,7 @@ use folkmoot_core::model::Door;
 use folkmoot_doors::DOORS;
 use folkmoot_hub::clock::wall_clock;
 use folkmoot_hub::start::Running;
-use folkmoot_hub::{Doors, Hub, Settings};
+use folkmoot_hub::{Doors, Hub, HubSettings};
 use folkmoot_services::{Pools, Routing, pools, routing as routes};
 use folkmoot_store::{Store, StoreError};
 use tokio::net::TcpListener;
@@ -58,8 +58,8 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     served.map_err(|_| Fault::failed("the hub's own thread has ended; see the log").into())
 }
 
-fn settings(config: &Config) -> Settings {
-    Settings {
+fn settings(config: &Config) -> HubSettings {
+    HubSettings {
         server: config.server.clone(),
         limits: config.limits.clone(),
         wakes: config.wakes.clone(),

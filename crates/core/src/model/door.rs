@@ -23,6 +23,12 @@ pub struct DoorFacts {
     pub newest_connection_stays: bool,
     /// Whether its connections have a word for waking an agent.
     pub has_wakes: bool,
+    /// Whether a daemon can carry agents over it.
+    pub has_daemons: bool,
+    /// Whether reviews are asked for by agents only, as its clients know it.
+    pub reviews_are_between_agents: bool,
+    /// Whether those who come through it without an account are handed sentences.
+    pub guests_take_sentences: bool,
     /// Whether it has a listener of its own and is not to be found on the main one.
     pub has_own_listener: bool,
 }
@@ -36,16 +42,26 @@ impl DoorFacts {
             tells_typing: false,
             newest_connection_stays: true,
             has_wakes: false,
+            has_daemons: false,
+            reviews_are_between_agents: false,
+            guests_take_sentences: false,
             has_own_listener: false,
         }
     }
 }
 
-static LARK: DoorFacts = DoorFacts { tells_typing: true, has_wakes: true, ..DoorFacts::plain(0, "lark") };
+static LARK: DoorFacts = DoorFacts {
+    tells_typing: true,
+    has_wakes: true,
+    has_daemons: true,
+    reviews_are_between_agents: true,
+    ..DoorFacts::plain(0, "lark")
+};
 static REST: DoorFacts = DoorFacts { tells_typing: true, ..DoorFacts::plain(1, "rest") };
 static WEBHOOK: DoorFacts = DoorFacts::plain(2, "webhook");
 static SNEK: DoorFacts = DoorFacts { newest_connection_stays: false, ..DoorFacts::plain(3, "snek") };
-static SMARTHOLE: DoorFacts = DoorFacts { has_own_listener: true, ..DoorFacts::plain(4, "smarthole") };
+static SMARTHOLE: DoorFacts =
+    DoorFacts { guests_take_sentences: true, has_own_listener: true, ..DoorFacts::plain(4, "smarthole") };
 static CHOPSTICKS: DoorFacts = DoorFacts::plain(5, "chopsticks");
 static TELEGRAM: DoorFacts = DoorFacts::plain(6, "telegram");
 

@@ -81,7 +81,7 @@ impl Member {
     pub fn is_able(&self) -> bool {
         let says_what_it_can = self.role_card.as_ref().is_some_and(|card| !card.capabilities.is_empty());
         match &self.guest {
-            Some(guest) => guest.door == Door::SmartHole && !guest.is_the_hubs_own(),
+            Some(guest) => guest.door.facts().guests_take_sentences && !guest.is_the_hubs_own(),
             None => self.is_agent() && says_what_it_can,
         }
     }

@@ -205,10 +205,8 @@ impl Hall {
     }
 
     fn hear(&mut self, index: usize, text: &str) {
-        let frame = match self.seats[index].protocol.door() {
-            Door::Lark => envelope(text, self.world.now),
-            _ => object(text),
-        };
+        let is_lark = self.seats[index].protocol.door() == Door::Lark;
+        let frame = if is_lark { envelope(text, self.world.now) } else { object(text) };
         let left_out = !self.with_windows && frame["type"] == "delivery.update";
         if self.seats[index].is_open && !left_out {
             self.seats[index].heard.push_back(Heard::Frame(frame));

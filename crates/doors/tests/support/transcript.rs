@@ -116,9 +116,10 @@ impl Player {
 
     fn log_in(&mut self, name: &str, protocol: &'static dyn Protocol) {
         self.hall.open(name, protocol);
-        let login = match protocol.door() {
-            Door::Lark => json!({ "type": "auth.login", "data": { "token": format!("token-of-{name}") } }),
-            _ => json!({ "method": "login", "args": [name, format!("password-of-{name}")], "callId": "login" }),
+        let login = if protocol.door() == Door::Lark {
+            json!({ "type": "auth.login", "data": { "token": format!("token-of-{name}") } })
+        } else {
+            json!({ "method": "login", "args": [name, format!("password-of-{name}")], "callId": "login" })
         };
         self.hall.text(name, &login.to_string());
         let welcome = self.hall.next(name);

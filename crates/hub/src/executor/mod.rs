@@ -58,12 +58,12 @@ pub enum Work {
     Stop,
 }
 
-pub type Answer = Result<Reply, Refusal>;
+pub type CommandOutcome = Result<Reply, Refusal>;
 
 /// Where the answer goes.
 pub enum Respond {
     Nobody,
-    Caller(oneshot::Sender<Answer>),
+    Caller(oneshot::Sender<CommandOutcome>),
     Connection {
         connection: Arc<Connection>,
         ticket: Ticket,
@@ -72,6 +72,6 @@ pub enum Respond {
     LogIn {
         connection: Arc<Connection>,
         ticket: Ticket,
-        outcome: oneshot::Sender<Answer>,
+        outcome: oneshot::Sender<CommandOutcome>,
     },
 }

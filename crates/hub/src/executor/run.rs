@@ -16,7 +16,7 @@ use folkmoot_store::{Store, StoreError, Transaction};
 use parking_lot::{RwLock, RwLockUpgradableReadGuard};
 
 use super::fanout::Fanout;
-use super::{Answer, Job, Mailbox, Respond, Watcher, Work};
+use super::{CommandOutcome, Job, Mailbox, Respond, Watcher, Work};
 use crate::auth::Login;
 use crate::clock::Clock;
 use crate::connection::{Connection, frame};
@@ -258,7 +258,7 @@ impl Executor {
     }
 
     /// A permitted subscription may still be one too many for its connection.
-    fn bounded_subscription(&mut self, actor: Actor, reply: Reply) -> Answer {
+    fn bounded_subscription(&mut self, actor: Actor, reply: Reply) -> CommandOutcome {
         let (Reply::Subscribed(channel), Some(connection)) = (&reply, actor.connection) else { return Ok(reply) };
         self.fanout.settle();
         if self.fanout.subscribe(connection, *channel) { Ok(reply) } else { Err(refusal::SUBSCRIPTION_LIMIT) }
@@ -327,7 +327,7 @@ impl Executor {
         }
     }
 
-    fn respond(&mut self, respond: Respond, answer: &Answer, state: &State) {
+    fn respond(&mut self, respond: Respond, answer: &CommandOutcome, state: &State) {
         match respond {
             Respond::Nobody => {}
             Respond::Caller(caller) => {
@@ -351,7 +351,7 @@ impl Executor {
         &mut self,
         connection: &Arc<Connection>,
         ticket: &folkmoot_doors::Ticket,
-        answer: &Answer,
+        answer: &CommandOutcome,
         state: &State,
     ) {
         let view = self.fanout.view(state, (self.clock)());

@@ -17,7 +17,7 @@ pub use wakes::Wakes;
 
 /// Everything that a hub is started with.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct HubSettings {
     pub server: Server,
     pub limits: Limits,
     pub wakes: Wakes,

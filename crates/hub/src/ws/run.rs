@@ -24,7 +24,7 @@ use tungstenite::{Message, Utf8Bytes};
 
 use crate::auth::Identity;
 use crate::connection::{Chunk, Connection, Phase, WRITE_DEADLINE, frame};
-use crate::doors::Asked;
+use crate::doors::HostAnswer;
 use crate::executor::{Job, Respond, Work};
 use crate::hub::Hub;
 use crate::login;
@@ -362,7 +362,7 @@ impl Driver {
             Ask::Host(what) => {
                 let (hub, connection) = (self.hub.clone(), Arc::clone(&self.connection));
                 let Some(host) = hub.doors().host(connection.protocol.door()) else { return };
-                if let Asked::LogIn(outcome) = host.asked(&connection, what, ticket) {
+                if let HostAnswer::LogIn(outcome) = host.asked(&connection, what, ticket) {
                     self.finish_login(outcome.await);
                 }
             }

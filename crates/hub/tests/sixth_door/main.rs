@@ -13,9 +13,9 @@ use folkmoot_core::model::{Channel, ChannelKind, Door, Member};
 use folkmoot_core::{Actor, Millis};
 use folkmoot_doors::{DOORS, Protocol, Ticket};
 use folkmoot_hub::connection::Connection;
-use folkmoot_hub::doors::{Asked, DoorHost, Doors};
+use folkmoot_hub::doors::{DoorHost, Doors, HostAnswer};
 use folkmoot_hub::start::Running;
-use folkmoot_hub::{Hub, Settings};
+use folkmoot_hub::{Hub, HubSettings};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -41,16 +41,16 @@ struct World {
 struct Whispers(mpsc::UnboundedSender<String>);
 
 impl DoorHost for Whispers {
-    fn asked<'a>(&'a self, _: &'a Arc<Connection>, what: Box<dyn Any + Send>, _: Ticket) -> Asked<'a> {
+    fn asked<'a>(&'a self, _: &'a Arc<Connection>, what: Box<dyn Any + Send>, _: Ticket) -> HostAnswer<'a> {
         let Whisper(text) = *what.downcast().expect("what the sessions of this door ask");
         self.0.send(text).expect("somebody listens");
-        Asked::Taken
+        HostAnswer::Taken
     }
 }
 
 async fn start() -> World {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { data_dir: folder.path().to_owned(), ..Settings::default() };
+    let settings = HubSettings { data_dir: folder.path().to_owned(), ..HubSettings::default() };
     let store = folkmoot_store::open(folder.path()).unwrap();
     let doors = Doors::new(DOORS.iter().copied().chain([&Echo as &dyn Protocol]));
     let running = Running::start(settings, store, doors, Arc::new(|| NOW)).unwrap();

@@ -20,7 +20,7 @@ use hyper::body::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::{Agent, Line, Pools};
+use super::{Agent, AgentLine, Pools};
 
 static PROTOCOL: Chopsticks = Chopsticks;
 
@@ -67,7 +67,7 @@ async fn serve(pools: Pools, address: IpAddr, stream: TcpStream, already_read: B
         }
     };
     let pulse = Arc::new(Pulse::new(now));
-    pools.lines.write().insert(connection.id, Line { pulse: Arc::clone(&pulse), agent: None, kept: None });
+    pools.lines.write().insert(connection.id, AgentLine { pulse: Arc::clone(&pulse), agent: None, kept: None });
     let session = Box::new(ChopsticksSession::new(Arc::clone(&pools.terms), pulse, now));
     ws::serve_to_its_end(&pools.hub, Arc::clone(&connection), session, reading, already_read).await;
     pools.ended(&connection);

@@ -58,8 +58,8 @@ pub struct Shared {
     hub: Hub,
     is_enabled: bool,
     terms: Arc<Terms>,
-    settings: Settings,
-    lines: RwLock<HashMap<ConnectionId, Line>>,
+    settings: PoolSettings,
+    lines: RwLock<HashMap<ConnectionId, AgentLine>>,
     live: RwLock<HashMap<Arc<str>, Arc<Agent>>>,
     roster: Mutex<Roster>,
     addresses: Mutex<HashMap<IpAddr, u32>>,
@@ -71,7 +71,7 @@ pub struct Shared {
     meters: Meters,
 }
 
-struct Settings {
+struct PoolSettings {
     request_timeout: Duration,
     stale: Duration,
     grace: Duration,
@@ -81,7 +81,7 @@ struct Settings {
 }
 
 /// One connection, known from its first moment; its agent is known from the hello on.
-struct Line {
+struct AgentLine {
     pulse: Arc<Pulse>,
     agent: Option<Arc<Agent>>,
     /// What it said while somebody else of its name was looked for.
@@ -146,11 +146,16 @@ impl DoorHost for Pools {
         Ok(door::upgrade(self, socket, request))
     }
 
-    fn asked<'a>(&'a self, connection: &'a Arc<Connection>, what: Box<dyn Any + Send>, _: Ticket) -> doors::Asked<'a> {
+    fn asked<'a>(
+        &'a self,
+        connection: &'a Arc<Connection>,
+        what: Box<dyn Any + Send>,
+        _: Ticket,
+    ) -> doors::HostAnswer<'a> {
         if let Ok(said) = what.downcast::<Said>() {
             self.hear(connection, *said);
         }
-        doors::Asked::Taken
+        doors::HostAnswer::Taken
     }
 
     fn refresh_metrics(&self) {
@@ -194,7 +199,7 @@ impl Pools {
             stale_ms: millis(config.stale_s),
             runner_secret: (!secret.is_empty()).then(|| secret.to_owned()),
         };
-        let settings = Settings {
+        let settings = PoolSettings {
             request_timeout: seconds(config.request_timeout_s),
             stale: seconds(config.stale_s),
             grace: seconds(config.reconnect_grace_s),

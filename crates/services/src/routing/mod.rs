@@ -29,7 +29,7 @@ use folkmoot_core::{Actor, Command, Millis, Refusal, Reply, State, refusal};
 use folkmoot_doors::Ticket;
 use folkmoot_doors::smarthole::HostRequest;
 use folkmoot_hub::connection::Connection;
-use folkmoot_hub::doors::{Asked, Boxed};
+use folkmoot_hub::doors::{Boxed, HostAnswer};
 use folkmoot_hub::request::Surface;
 use folkmoot_hub::{DoorHost, DoorStatus, Hub, surface};
 use parking_lot::Mutex;
@@ -132,16 +132,21 @@ impl DoorHost for Routing {
         self.status.lock().clone()
     }
 
-    fn asked<'a>(&'a self, connection: &'a Arc<Connection>, what: Box<dyn Any + Send>, ticket: Ticket) -> Asked<'a> {
+    fn asked<'a>(
+        &'a self,
+        connection: &'a Arc<Connection>,
+        what: Box<dyn Any + Send>,
+        ticket: Ticket,
+    ) -> HostAnswer<'a> {
         match what.downcast::<HostRequest>().map(|request| *request) {
             Ok(HostRequest::Enlist(enlistment)) => {
-                Asked::LogIn(Box::pin(clients::enlist(self, connection, enlistment, ticket)))
+                HostAnswer::LogIn(Box::pin(clients::enlist(self, connection, enlistment, ticket)))
             }
             Ok(HostRequest::Answer { route, said }) => {
                 clients::answer(self, connection, route, said);
-                Asked::Taken
+                HostAnswer::Taken
             }
-            Err(_) => Asked::Taken,
+            Err(_) => HostAnswer::Taken,
         }
     }
 }
@@ -302,7 +307,7 @@ async fn take_up_open(routing: &Routing) -> Result<(), Refusal> {
     }
 }
 
-fn route_of(answer: folkmoot_hub::Answer) -> Result<Arc<Route>, Refusal> {
+fn route_of(answer: folkmoot_hub::CommandOutcome) -> Result<Arc<Route>, Refusal> {
     match answer? {
         Reply::Route(route) => Ok(route),
         _ => Err(Refusal::unavailable("the router got an answer of another kind")),

@@ -85,7 +85,7 @@ fn events(
     key: String,
     news: watch::Receiver<Arc<str>>,
 ) -> impl Stream<Item = Result<Event, Infallible>> {
-    let mut stop = listening.pools.hub.stop_signal();
+    let mut stop = listening.pools.hub.stop();
     let last_words = async move { drop(stop.wait_for(|stopping| *stopping).await) };
     let telling = stream::unfold((listening, place, key, news, true), |state| async move {
         let (listening, place, key, mut news, is_first) = state;
