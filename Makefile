@@ -7,19 +7,24 @@ FUZZ_SECONDS ?= 20
 # What the lock file says, exactly; where a mirror lacks one of the native parts that it names for other machines, what is there.
 NPM_INSTALL := npm ci --no-audit --no-fund --loglevel=silent || npm install --no-save --no-audit --no-fund
 
-# One word for the version of the tool, so that two machines check the same.
+# One word for the version of a tool, so that two machines check the same.
 CARGO_DENY := 0.20
+CARGO_MACHETE := 0.9
 
 .PHONY: help run test check fmt lint openapi bench web audit fuzz
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# What the tests of the workspace ask of shared dependencies. Built with the same, the hub of `make run` and that of `make test` are
+# one, and neither compiles again what the other has; a tidy test compares them.
+SHARED := --features tokio/test-util,rustix/event,rustix/linux_5_11,rustix/pty,rustix/time
+
 # The dev profile: a cold build costs a third of a release build, a rebuild takes seconds, and `make test` finds its
 # dependencies built. Password hashing, SQLite and JSON are optimised there too (see Cargo.toml), so the hub is quick
 # enough to try and to work with. `make bench` measures the release build.
 run: page ## build and start the hub on http://127.0.0.1:8484/
-	$(CARGO) run --locked -p folkmoot-moot -- serve
+	$(CARGO) run --locked -p folkmoot-moot $(SHARED) -- serve
 
 test: tools page fmt lint ## formatting, clippy with warnings denied, all tests, the page in a browser
 	$(CARGO) test --workspace --locked
@@ -55,7 +60,7 @@ fuzz: ## fuzz the wire types for FUZZ_SECONDS (20) each
 	@./fuzz/run.sh $(FUZZ_SECONDS)
 
 openapi: nodemodules ## write docs/openapi.json, and the page's types from it, after a change of the REST surface
-	$(CARGO) run -q -p folkmoot-moot -- openapi > docs/openapi.json.new
+	$(CARGO) run -q -p folkmoot-moot $(SHARED) -- openapi > docs/openapi.json.new
 	mv docs/openapi.json.new docs/openapi.json
 	cd web && npm run --silent types
 
@@ -89,8 +94,10 @@ page:
 		$(MAKE) --no-print-directory web; \
 	fi
 
-audit: ## licences, advisories, sources and bans of all dependencies
+audit: ## licences, advisories, sources and bans of all dependencies, and those that nobody uses
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny@^$(CARGO_DENY)
 	$(CARGO) deny --locked check licenses bans sources
+	@command -v cargo-machete >/dev/null || $(CARGO) install --locked cargo-machete@^$(CARGO_MACHETE)
+	$(CARGO) machete
 	@if $(CARGO) deny fetch db; then $(CARGO) deny --locked check advisories; \
 	else echo "warning: the advisory database cannot be reached; advisories were NOT checked" >&2; fi

@@ -1,5 +1,6 @@
 //! What makes two actions the same: everything that is asked for, and nothing that an engine only counts.
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -41,7 +42,7 @@ pub struct Place<'a> {
 }
 
 fn digest(value: &Value) -> String {
-    Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&Sha256::digest(value.to_string()))
 }
 
 #[cfg(test)]

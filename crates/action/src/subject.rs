@@ -106,7 +106,7 @@ impl Proposal<'_> {
         if let Subject::Command { lines: said, .. } = self.subject {
             lines.extend(said.iter().map(|line| FoundLine { place: None, line: line.clone() }));
         }
-        lines.extend(self.given().iter().flat_map(|fields| known::commands(fields)));
+        lines.extend(self.given().iter().flat_map(known::commands));
         lines.extend(known::commands(self.rest));
         lines
     }

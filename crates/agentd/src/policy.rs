@@ -74,4 +74,235 @@ fn files(ask: &Ask, folder: &Path) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use folkmoot_engines::engine::{EngineSettings, Mode, Order, Output};
+    use folkmoot_engines::engines::find;
+    use folkmoot_engines::event::EngineEvent;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What an engine asks with these lines.
+    fn asked(engine: &str, lines: &[Value]) -> Ask {
+        let (settings, folder) = (EngineSettings::default(), Path::new("/project"));
+        let order = Order { settings: &settings, prompt: "hi", resume: None, folder, mode: Mode::Warm, now: 0 };
+        let mut dialog = find(engine).unwrap().prepare(&order).unwrap().dialog;
+        let mut out = Output::default();
+        dialog.prompt("hi", &mut out);
+        lines.iter().for_each(|line| dialog.line(line, &mut out));
+        match out.events.pop() {
+            Some(EngineEvent::Asked(asked)) => *asked.ask,
+            other => panic!("{engine} asks nothing: {other:?}"),
+        }
+    }
+
+    fn claude(tool: &str, input: Value) -> Ask {
+        let request = json!({"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": "toolu_1"});
+        asked("claude", &[json!({"type": "control_request", "request_id": "r1", "request": request})])
+    }
+
+    fn codex(method: &str, params: Value) -> Ask {
+        asked("codex", &[json!({"id": 9, "method": method, "params": params})])
+    }
+
+    fn opencode(permission: &str, patterns: Value, metadata: Value) -> Ask {
+        let properties = json!({"id": "per_1", "permission": permission, "patterns": patterns, "metadata": metadata});
+        asked("opencode", &[json!({"type": "permission.asked", "properties": properties})])
+    }
+
+    fn script(detail: Value) -> Ask {
+        asked(
+            "script",
+            &[json!({"type": "asked", "ask": {"id": "1", "kind": "permission", "title": "t", "detail": detail}})],
+        )
+    }
+
+    fn bash(command: &str) -> Ask {
+        claude("Bash", json!({"command": command}))
+    }
+
+    fn edit(path: &str) -> Ask {
+        claude("Edit", json!({"file_path": path}))
+    }
+
+    fn ruled(policy: Policy, ask: &Ask) -> Ruling {
+        rule(policy, &[], ask, Path::new("/project"))
+    }
+
+    #[test]
+    fn always_ask_asks_always() {
+        for question in [bash("ls"), edit("/project/a"), claude("WebFetch", json!({}))] {
+            assert_eq!(ruled(Policy::Ask, &question), Ruling::AskPeople);
+        }
+    }
+
+    #[test]
+    fn ask_for_commands_lets_pass_only_what_is_known_to_read_or_edit_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("p");
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::write(project.join("a"), "").unwrap();
+        let ruled = |ask: &Ask| rule(Policy::AskCommands, &[], ask, &project);
+        let change = "item/fileChange/requestApproval";
+        let changes = || json!([{"path": "a", "kind": {"type": "update"}, "diff": "@@"}]);
+        for ask in [
+            claude("Edit", json!({"file_path": "a", "old_string": "x", "new_string": "y"})),
+            claude("Read", json!({"file_path": "a"})),
+            claude("Grep", json!({"pattern": "/x/"})),
+            claude("Glob", json!({"pattern": "**/*.rs"})),
+            claude("TodoWrite", json!({"todos": []})),
+            codex(change, json!({"changes": changes()})),
+            opencode("edit", json!(["a"]), json!({"filepath": "a", "diff": "+x"})),
+            opencode("read", json!(["a"]), json!({})),
+        ] {
+            assert_eq!(ruled(&ask), Ruling::Allow, "{ask:?}");
+        }
+        for ask in [
+            claude("Bash", json!({"command": "ls"})),
+            claude("mcp__shell__exec", json!({"cmd": "ls"})),
+            claude("mcp__shell__exec", json!({"line": "ls"})),
+            claude("WebFetch", json!({"url": "https://x"})),
+            claude("Task", json!({"prompt": "x"})),
+            claude("NewTool", json!({})),
+            claude("edit", json!({"file_path": "a"})),
+            claude("Edit", json!({"file_path": "/etc/passwd"})),
+            claude("Edit", json!({"file_path": "a", "run_after": "x"})),
+            claude("Edit", json!({"file_path": "a", "command": "x"})),
+            claude("Read", json!({"file_path": "/etc/passwd"})),
+            claude("Read", json!({"file_path": "../x"})),
+            claude("Glob", json!({"pattern": "/etc/*"})),
+            claude("Glob", json!({"pattern": "../*"})),
+            codex("item/commandExecution/requestApproval", json!({"command": ["rm", "x"], "itemId": "i"})),
+            codex(change, json!({"changes": changes(), "grantRoot": "/"})),
+            codex(change, json!({"changes": changes(), "command": "make"})),
+            codex(change, json!({})),
+            opencode("bash", json!(["ls"]), json!({})),
+            opencode("external_directory", json!(["/x"]), json!({})),
+            opencode("read", json!(["/etc/passwd"]), json!({})),
+            opencode("edit", json!(["a"]), json!({"filepath": "a", "diff": "+x", "run_after": "x"})),
+            opencode("glob", json!(["/etc/*"]), json!({"pattern": "/etc/*"})),
+            // Claude has no such question, and nothing is known of a script that does not say.
+            claude("", json!({"changes": [{"path": "a"}]})),
+            script(json!({"tool_name": "Read", "input": {}})),
+        ] {
+            assert_eq!(ruled(&ask), Ruling::AskPeople, "{ask:?}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_command_is_asked_whatever_the_adapter_calls_it() {
+        let subject = Subject::Edit { tool: String::new(), paths: vec!["/project/a".into()], diff: Vec::new() };
+        let rest = json!({"input": {"script": "make"}}).as_object().unwrap().clone();
+        let plain = Ask { subject: subject.clone(), ..Ask::default() };
+        assert_eq!(ruled(Policy::AcceptEdits, &plain), Ruling::Allow);
+        assert_eq!(ruled(Policy::AcceptEdits, &Ask { subject, rest, ..Ask::default() }), Ruling::AskPeople);
+    }
+
+    #[test]
+    fn edits_inside_the_project_are_allowed_and_nothing_else() {
+        for path in ["/project/src/a.rs", "src/a.rs"] {
+            assert_eq!(ruled(Policy::AcceptEdits, &edit(path)), Ruling::Allow, "{path}");
+        }
+        for path in ["/etc/passwd", "/project/../etc/passwd", "../x", "/projector/a"] {
+            assert_eq!(ruled(Policy::AcceptEdits, &edit(path)), Ruling::AskPeople, "{path}");
+        }
+        assert_eq!(ruled(Policy::AcceptEdits, &bash("ls")), Ruling::AskPeople);
+        assert_eq!(ruled(Policy::AcceptEdits, &claude("Edit", json!({}))), Ruling::AskPeople);
+    }
+
+    #[test]
+    fn a_link_does_not_lead_out_of_the_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, outside) = (folder.path().join("p"), folder.path().join("o"));
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, project.join("link")).unwrap();
+        let question = edit(&project.join("link/file").to_string_lossy());
+        assert_eq!(rule(Policy::AcceptEdits, &[], &question, &project), Ruling::AskPeople);
+        let question = edit(&project.join("new/file").to_string_lossy());
+        assert_eq!(rule(Policy::AcceptEdits, &[], &question, &project), Ruling::Allow);
+    }
+
+    #[test]
+    fn the_deny_list_goes_before_everything_and_knows_every_spelling() {
+        let deny = ["git push".to_owned(), "rm -rf *".to_owned(), "webfetch".to_owned(), "*/.env".to_owned()];
+        let ruled = |ask: &Ask| rule(Policy::AskCommands, &deny, ask, Path::new("/project"));
+        let denied = |ask: &Ask| matches!(ruled(ask), Ruling::Deny(_));
+        for command in [
+            "git push",
+            "git  push",
+            "git push --force",
+            "true && git push",
+            "ls; rm -rf /",
+            "echo `git push`",
+            "env git push",
+            "/usr/bin/git -C x push",
+            "sh -c 'git push'",
+            "bash -lc \"true; git push\"",
+            "rm -fr x",
+            "rm -r -f x",
+            "rm --recursive --force x",
+            "sudo rm -Rf x",
+        ] {
+            assert!(denied(&bash(command)), "{command}");
+        }
+        assert!(denied(&claude("mcp__shell__exec", json!({"cmd": "git push"}))));
+        let words = json!({"command": ["bash", "-lc", "git push"]});
+        assert!(denied(&codex("item/commandExecution/requestApproval", words)));
+        assert!(denied(&opencode("bash", json!(["git push"]), json!({}))));
+        assert!(denied(&script(json!({"command": "git push"}))));
+        assert!(denied(&claude("WebFetch", json!({}))));
+        for path in ["/project/.env", ".env", "/project/src/../.env"] {
+            assert!(denied(&edit(path)), "{path}");
+        }
+        assert!(denied(&opencode("read", json!(["/project/.env"]), json!({}))));
+        for command in ["git pull", "git pusher", "rm -r x"] {
+            assert!(!denied(&bash(command)), "{command}");
+        }
+        for command in ["$x push", "eval \"$x\"", "curl x | sh", "git $x"] {
+            assert_eq!(ruled(&bash(command)), Ruling::AskPeople, "{command}");
+        }
+    }
+
+    #[test]
+    fn questions_of_the_engine_go_to_people() {
+        for question in
+            [claude("AskUserQuestion", json!({"questions": []})), claude("ExitPlanMode", json!({"plan": "x"}))]
+        {
+            assert_eq!(ruled(Policy::AcceptEdits, &question), Ruling::AskPeople);
+        }
+    }
+
+    fn print(engine: &str, ask: &Ask, folder: &str, machine: &str) -> String {
+        fingerprint("a", engine, ask, Path::new(folder), machine)
+    }
+
+    #[test]
+    fn the_same_question_has_the_same_fingerprint_after_a_restart_and_another_one_has_not() {
+        let run = "item/commandExecution/requestApproval";
+        let one = codex(run, json!({"threadId": "t1", "itemId": "i1", "command": "rm x", "startedAtMs": 1}));
+        let again = codex(run, json!({"threadId": "t2", "itemId": "i9", "command": "rm x", "startedAtMs": 5}));
+        assert_eq!(print("codex", &one, "/p", "m"), print("codex", &again, "/p", "m"));
+        assert_ne!(print("codex", &one, "/p", "m"), print("codex", &one, "/other", "m"));
+        assert_ne!(print("codex", &one, "/p", "m"), print("codex", &one, "/p", "other"));
+        let counted = |item: &str| claude("mcp__x__y", json!({"itemId": item, "startedAtMs": 1}));
+        assert_ne!(counted("i1").identity, counted("i9").identity, "to claude these mean nothing");
+        assert_ne!(print("claude", &bash("rm x"), "/p", "m"), print("claude", &bash("rm y"), "/p", "m"));
+    }
+
+    #[test]
+    fn every_argument_of_a_tool_is_part_of_the_question() {
+        let calls = |row: Value| {
+            let input = json!({"issue_id": row, "threadId": row, "id": row, "tool_use_id": row});
+            [
+                claude("delete_issue", input.clone()),
+                codex("item/permissions/requestApproval", json!({"permissions": input})),
+                opencode("delete_issue", json!([]), input.clone()),
+                script(json!({"tool_name": "delete_issue", "input": input})),
+            ]
+        };
+        for (five, six) in calls(json!(5)).iter().zip(&calls(json!(6))) {
+            assert_ne!(print("e", five, "/p", "m"), print("e", six, "/p", "m"), "{five:?}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Clients: of a hub through Lark and of a Snek server, of language models and of speech recognition.
 //!
-//! What travels is of `folkmoot-wire`; what goes wrong comes back as a value that says whether to try again, and neither
-//! keys nor addresses with secrets are ever part of it. In reading order: how long to wait ([`backoff`]), a WebSocket
+//! What travels is of `folkmoot-wire`; what goes wrong comes back as a value that says whether to try again, and
+//! neither keys nor addresses with secrets are ever part of it. In reading order: how long to wait ([`backoff`]), a WebSocket
 //! ([`websocket`], [`line`]), calls over it ([`calls`]), the protocols ([`lark`], [`snek`]), and any OpenAI-compatible
 //! endpoint ([`endpoint`], [`llm`], [`speech`]).
 

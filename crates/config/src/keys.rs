@@ -78,8 +78,14 @@ pub const KEYS: &[Key] = &[
         Kind::TextList,
         "addresses or networks of reverse proxies whose `X-Forwarded-For` is believed",
     ),
-    key("store.url", Kind::Text, "`sqlite`, or a postgres:// address"),
-    key("bus.url", Kind::Text, "`local`, or a nats:// address"),
+    key(
+        "server.header_timeout_s",
+        Kind::Seconds,
+        "how long the head of a request may take, and how long an HTTP connection may be idle",
+    ),
+    key("server.write_timeout_s", Kind::Seconds, "a WebSocket that takes nothing for this long is closed"),
+    key("store.url", Kind::Text, "where everything is kept: `sqlite`, a file in the data folder"),
+    key("bus.url", Kind::Text, "how several hubs would tell each other what happened: `local`, there is one hub"),
     key("llm.base_url", Kind::Text, "OpenAI-compatible endpoint"),
     secret("llm.api_key", "its key"),
     key("llm.model", Kind::Text, "its model"),
@@ -100,6 +106,11 @@ pub const KEYS: &[Key] = &[
     key("chopsticks.handshake_s", Kind::Seconds, "how long an agent may take to say hello; at least 1"),
     key("chopsticks.stale_s", Kind::Seconds, "an agent that is silent for this long is gone"),
     key("chopsticks.reconnect_grace_s", Kind::Seconds, "a lost agent that is back within this time keeps its session"),
+    key(
+        "chopsticks.probe_s",
+        Kind::Seconds,
+        "how long a connected agent may take to show that it is alive before another connection takes its place",
+    ),
     key(
         "chopsticks.idle_release_s",
         Kind::Seconds,

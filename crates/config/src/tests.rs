@@ -277,6 +277,23 @@ fn addresses_must_be_urls_of_the_right_scheme() {
 }
 
 #[test]
+fn a_store_or_a_bus_that_this_version_does_not_have_is_refused_with_its_key_and_the_remedy() {
+    for (section, good, others) in [
+        ("store", "sqlite", ["mysql://x", "postgres://u:pw@db/x", "SQLite", ""]),
+        ("bus", "local", ["redis://x", "nats://u:pw@bus", "postgres", ""]),
+    ] {
+        let key = format!("MOOT_{}__URL", section.to_uppercase());
+        given("").with_environment([(key.as_str(), good)]).config();
+        for other in others {
+            let problem = given("").with_environment([(key.as_str(), other)]).problem();
+            assert!(problem.contains(&format!("`{section}.url`")), "{problem}");
+            assert!(problem.ends_with(&format!(" | set it to `{good}`, or leave it out")), "{problem}");
+            assert!(!problem.contains("pw"), "{problem}");
+        }
+    }
+}
+
+#[test]
 fn the_other_values_are_checked_too() {
     for (text, part) in [
         ("[server]\nlog = \"info,=\"\n", "`server.log` is not a log filter"),
@@ -346,18 +363,20 @@ fn a_named_file_must_exist_and_the_usual_one_need_not() {
 
 #[test]
 fn secrets_are_never_shown() {
-    let text = "[llm]\napi_key = \"sk-123\"\n[store]\nurl = \"postgres://u:pw@db/x\"\n[engines.mine]\nenv = { TOKEN = \"t0p\" }\nmy_token = \"t1p\"\n";
+    let text = "[llm]\napi_key = \"sk-123\"\n[engines.mine]\nenv = { TOKEN = \"t0p\" }\nmy_token = \"t1p\"\n";
     let loaded = given(text).load().unwrap();
-    let shown: Vec<String> = values::leaves(&loaded.table)
-        .iter()
-        .map(|(path, value)| format!("{path}={}", values::shown(path, value)))
-        .collect();
+    let address = toml::Value::from("postgres://u:pw@db/x");
+    let mut leaves = values::leaves(&loaded.table);
+    leaves.push(("store.url".to_owned(), &address));
+    let shown: Vec<String> =
+        leaves.iter().map(|(path, value)| format!("{path}={}", values::shown(path, value))).collect();
     let shown = shown.join("\n");
     for secret in ["sk-123", "pw@", "t0p", "t1p"] {
         assert!(!shown.contains(secret), "{shown}");
     }
     assert!(shown.contains("llm.api_key=\"***\"") && shown.contains("postgres://u:***@db/x"), "{shown}");
-    let debug = format!("{:?}", loaded.config);
+    let store = Store { url: Secret::new("postgres://u:pw@db/x") };
+    let debug = format!("{:?} {store:?}", loaded.config);
     assert!(!debug.contains("sk-123") && !debug.contains("pw@") && !debug.contains("t0p"), "{debug}");
     assert!(Config::is_secret("server.jwt_secret") && !Config::is_secret("server.listen"));
     let wrong = given("[llm]\napi_key = [\"sk-123\"]\n").problem();

@@ -2,10 +2,6 @@
 //!
 //! A refusal never tells a stranger whether the thing exists: what may not be seen is "not found".
 
-mod carrying;
-mod members;
-mod pools;
-
 use std::sync::Arc;
 
 use crate::Millis;
@@ -15,6 +11,10 @@ use crate::model::*;
 use crate::refusal::{self, Refusal};
 use crate::run::Run;
 use crate::state::{Room, State};
+
+mod carrying;
+mod members;
+mod pools;
 
 pub use carrying::*;
 pub use members::*;

@@ -131,10 +131,6 @@ impl RecordKind {
     pub fn is_kept_while_open(self) -> bool {
         matches!(self, Self::Approval | Self::Call | Self::Delivery | Self::Run)
     }
-
-    pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| *kind as u8 == number)
-    }
 }
 
 impl Record {

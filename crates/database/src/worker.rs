@@ -158,12 +158,13 @@ mod tests {
     #[tokio::test]
     async fn nothing_is_done_outside_of_a_transaction() {
         let (folder, worker) = worker();
-        let impatient = |connection: &Connection| Ok::<_, DatabaseError>(connection.busy_timeout(Duration::ZERO)?);
+        let impatient = |connection: &Connection| connection.busy_timeout(Duration::ZERO).map_err(DatabaseError::from);
         worker.transact(impatient).await.unwrap();
         let other = Connection::open(folder.path().join("one.db")).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let (ran, was_run) = mpsc::channel();
-        let refused = worker.transact(move |_| Ok::<_, DatabaseError>(ran.send(()).unwrap())).await;
+        let work = move |_: &Connection| ran.send(()).map_err(|_| DatabaseError::Closed);
+        let refused = worker.transact(work).await;
         assert!(matches!(refused, Err(DatabaseError::Failed(_))), "{refused:?}");
         assert!(was_run.try_recv().is_err(), "whoever is told that it failed must not find half of it");
         other.execute_batch("ROLLBACK").unwrap();

@@ -224,7 +224,8 @@ pub struct Completed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     pub engine: EngineId,
-    pub ask: Ask,
+    /// Rare, and much larger than any other event.
+    pub ask: Box<Ask>,
 }
 
 /// One line of a run.
@@ -253,6 +254,10 @@ impl EngineEvent {
 
     pub fn action(engine: &EngineId, action: Action, phase: Phase, ok: Option<bool>) -> Self {
         Self::Action(ActionEvent { engine: engine.clone(), action, phase, ok, message: None, level: None })
+    }
+
+    pub fn asked(engine: &EngineId, ask: Ask) -> Self {
+        Self::Asked(Asked { engine: engine.clone(), ask: Box::new(ask) })
     }
 
     /// A warning that people see: an action that is completed and not ok.

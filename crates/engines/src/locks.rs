@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -107,7 +108,7 @@ impl Locks {
     fn open(&self, key: &ThreadKey) -> Option<File> {
         let folder = self.inner.folder.as_ref()?;
         std::fs::create_dir_all(folder).ok()?;
-        let name: String = Sha256::digest(key.as_str()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let name = HEXLOWER.encode(&Sha256::digest(key.as_str())[..16]);
         let path = folder.join(format!("{name}.lock"));
         OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).ok()
     }

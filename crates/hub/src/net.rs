@@ -26,7 +26,6 @@ use crate::peer::Peer;
 use crate::settings::Limits;
 use crate::ws::upgrade::upgrade;
 
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// HTTP requests that are under way at a stop get this long.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -100,6 +99,7 @@ pub async fn serve_with<Answer>(
     Answer: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
 {
     let (bounds, guests) = (Bounds::of(&hub.settings().limits), Arc::new(Guests::default()));
+    let header_timeout = hub.settings().server.header_timeout();
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -107,7 +107,7 @@ pub async fn serve_with<Answer>(
                 Ok((stream, address)) => {
                     // Whoever is one too many is closed at once: an answer would cost what the bound is to save.
                     if let Some(admitted) = guests.admit(address.ip(), bounds, hub.is_trusted_proxy(address.ip())) {
-                        let serving = serve_one(stream, address, respond.clone(), stop.clone());
+                        let serving = serve_one(stream, address, header_timeout, respond.clone(), stop.clone());
                         connections.spawn(async move {
                             serving.await;
                             drop(admitted);
@@ -132,6 +132,7 @@ pub async fn serve_with<Answer>(
 async fn serve_one<Answer>(
     stream: TcpStream,
     address: SocketAddr,
+    header_timeout: Duration,
     respond: impl Fn(SocketAddr, Request<Incoming>) -> Answer + Send + 'static,
     mut stop: watch::Receiver<bool>,
 ) where
@@ -142,7 +143,7 @@ async fn serve_one<Answer>(
     let service = service_fn(move |request: Request<Incoming>| respond(address, request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
+        .header_read_timeout(header_timeout)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(connection);

@@ -68,12 +68,16 @@ impl Hosting {
     }
 }
 
-/// A workspace is what configured agents wait for: with the first account they are hired.
-pub async fn follow_accounts(local: Local) {
+/// A workspace is what configured agents wait for: with the first account they are hired. Nothing that is decided from now on
+/// is missed.
+pub fn follow_accounts(local: &Local) {
+    let local = local.clone();
     let mut watch = local.hub.watch(Box::new(|event, _| matches!(event, Event::Saved(Record::Workspace(_)))));
-    while watch.next().await.is_some() {
-        local.hosting().has_changed();
-    }
+    tokio::spawn(async move {
+        while watch.next().await.is_some() {
+            local.hosting().has_changed();
+        }
+    });
 }
 
 /// Everybody whom the hub hosts.

@@ -48,7 +48,7 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     routes::listener::open(&routing).await?;
     hub.look_for_damage(DAMAGE_TIMEOUT);
     let local = Local::new(&hub, config);
-    tokio::spawn(hosting::follow_accounts(local.clone()));
+    hosting::follow_accounts(&local);
     let router = folkmoot_http::router(&hub, vec![rest::surface(&local), pools.surface(), routing.surface()]);
     // Whoever reads that the hub is there may stop it cleanly.
     let stop = asked_to_stop();

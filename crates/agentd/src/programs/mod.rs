@@ -1,7 +1,7 @@
 //! Programs in any language that are agents: started and watched here, and carried over a Unix socket to the hub.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use folkmoot_engines::process::Host;
@@ -163,9 +163,4 @@ impl Shared {
         let found = running.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.is_some_and(|(_, running)| running.restart.send(()).is_ok())
     }
-}
-
-/// Where a program's token is kept, for programs that people start by hand.
-pub fn token_file(data_dir: &Path, agent: &str) -> PathBuf {
-    token::path(data_dir, agent)
 }

@@ -1,7 +1,6 @@
 //! A message with its images, as the two kinds of models want it.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use folkmoot_clients::llm::{Content, ImageUrl, Part};
 
 use super::seen::Image;
@@ -48,7 +47,7 @@ fn longest_first<'a, 'b>(shown: &'a [Shown<'b>]) -> Vec<&'a Shown<'b>> {
 }
 
 fn data_url(image: &Image) -> String {
-    format!("data:{};base64,{}", image.mime, STANDARD.encode(&image.bytes))
+    format!("data:{};base64,{}", image.mime, BASE64.encode(&image.bytes))
 }
 
 #[cfg(test)]

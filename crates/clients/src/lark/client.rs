@@ -1,7 +1,7 @@
 //! The connection to the hub over time: made, kept, made again; frames in order, calls with their answers.
 //!
-//! Whatever is sent while the hub is away waits here and goes out when it is back. Calls do not wait: their caller hears
-//! at once that the connection is lost and decides itself. Whoever owes the hub something keeps it in the journal.
+//! Whatever is sent while the hub is away waits here and goes out when it is back. Calls do not wait: their caller
+//! hears at once that the connection is lost and decides itself. What the hub must get is kept by whoever sends it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,7 +104,7 @@ impl Client {
         Self { shared }
     }
 
-    /// The agents are registered: what waits may go out now.
+    /// What must be first was said: what waits may go out now.
     pub fn ready(&self) {
         self.shared.ready.send_replace(true);
     }
@@ -115,20 +115,8 @@ impl Client {
 
     /// Sends a request when the hub is there; `false` when too much waits already.
     pub fn send<R: Request>(&self, asked: &R) -> bool {
-        self.has_room() && self.queue(self.shared.outside.frame(&(self.shared.outside.id)(), asked))
-    }
-
-    /// The same for a request that was kept as its type and data.
-    pub fn send_kept(&self, kind: &str, data: &Value) -> bool {
-        self.has_room() && self.queue(self.kept(&(self.shared.outside.id)(), kind, data))
-    }
-
-    fn has_room(&self) -> bool {
-        self.shared.waiting.load(Ordering::Relaxed) < MAX_WAITING
-    }
-
-    fn kept(&self, id: &str, kind: &str, data: &Value) -> String {
-        Envelope::new(id.into(), kind, (self.shared.outside.now)(), data).text()
+        let has_room = self.shared.waiting.load(Ordering::Relaxed) < MAX_WAITING;
+        has_room && self.queue(self.shared.outside.frame(&(self.shared.outside.id)(), asked))
     }
 
     fn queue(&self, text: String) -> bool {
@@ -147,9 +135,11 @@ impl Client {
         typed::<R>(&self.begin_with(&id, frame).await?)
     }
 
-    /// A request that was kept. Queued now, behind everything that was queued before; the answer may be waited for or not.
+    /// A request that was kept as its type and data. Queued now, behind everything that was queued before; the answer
+    /// may be waited for or not.
     pub fn begin(&self, id: &str, kind: &str, data: &Value) -> impl Future<Output = Answer> + Send + use<> {
-        self.begin_with(id, self.kept(id, kind, data))
+        let frame = Envelope::new(id.into(), kind, (self.shared.outside.now)(), data).text();
+        self.begin_with(id, frame)
     }
 
     fn begin_with(&self, id: &str, frame: String) -> impl Future<Output = Answer> + Send + use<> {
@@ -159,7 +149,12 @@ impl Client {
             false => Err(CallError::Lost),
             true => {
                 let answer = self.shared.calls.expect(id);
-                if self.queue(frame) { Ok(answer) } else { Err(too_large()) }
+                if self.queue(frame) {
+                    Ok(answer)
+                } else {
+                    self.shared.calls.forget(id);
+                    Err(too_large())
+                }
             }
         };
         let (shared, id) = (Arc::clone(&self.shared), id.to_owned());

@@ -1,5 +1,7 @@
 //! The ways in that a member has, besides the password: sessions, the API key, machines, tokens for agents, Telegram accounts.
 
+use data_encoding::HEXLOWER;
+
 use super::{Context, Decision, Outcome, telegram};
 use crate::command::{Reply, SignIn};
 use crate::event::Event;
@@ -71,8 +73,7 @@ pub fn credentials_of(state: &State, member: &Member) -> Vec<Credential> {
 
 /// A name for a key that says nothing about it and changes with it.
 fn key_id(hash: &KeyHash) -> String {
-    let digits: String = hash.0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("key_{digits}")
+    format!("key_{}", HEXLOWER.encode(&hash.0[..8]))
 }
 
 /// Notes a session. What was proven before everything was ended is too late.

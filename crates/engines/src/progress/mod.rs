@@ -135,7 +135,7 @@ impl Progress {
             EngineEvent::Asked(asked) => {
                 self.asks.retain(|open| open.id != asked.ask.id);
                 if !asked.ask.withdrawn {
-                    self.asks.push(asked.ask.clone());
+                    self.asks.push((*asked.ask).clone());
                 }
                 self.label = if self.asks.is_empty() { Label::Working } else { Label::Waiting };
                 true

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::engines;
-use crate::event::Asked;
 
 const ENGINE: EngineId = EngineId::new("codex");
 
@@ -120,7 +119,7 @@ fn a_question_shows_until_it_is_answered_or_withdrawn() {
     let ask = |withdrawn| {
         let (id, title, options) = ("q".to_owned(), "run `rm`".to_owned(), vec!["yes".to_owned(), "no".to_owned()]);
         let ask = Ask { id, title, options, withdrawn, ..Ask::default() };
-        EngineEvent::Asked(Asked { engine: ENGINE, ask })
+        EngineEvent::asked(&ENGINE, ask)
     };
     let mut progress = play(&[started(), ask(false)]);
     assert_eq!(progress.label(), Label::Waiting);

@@ -370,7 +370,7 @@ impl<S: Surface> Following<'_, S> {
                 self.inner.follow_up(&self.context.scheduler(), self.ticket, Some(&started.resume));
             }
             EngineEvent::Asked(asked) if asked.ask.withdrawn => self.tell(News::Withdrawn(asked.ask.id.clone())),
-            EngineEvent::Asked(asked) => self.tell(News::Asked(asked.ask.clone())),
+            EngineEvent::Asked(asked) => self.tell(News::Asked((*asked.ask).clone())),
             EngineEvent::Action(action) => self.tell(News::Action(action.clone())),
             EngineEvent::Completed(_) => {}
         }

@@ -10,7 +10,7 @@ use crate::support::*;
 async fn first_ask(run: &mut Run) -> folkmoot_engines::event::Ask {
     loop {
         match within(run.next()).await.expect("an ask") {
-            EngineEvent::Asked(asked) => return asked.ask,
+            EngineEvent::Asked(asked) => return *asked.ask,
             EngineEvent::Completed(completed) => panic!("{completed:?}"),
             _ => {}
         }

@@ -1,6 +1,7 @@
 //! The files of the page as they lie in the binary: plain and compressed, chosen by what the browser takes.
 
 use axum::http::{HeaderMap, header};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// One file of the page; the compressed copies were made when the page was built.
@@ -36,8 +37,7 @@ impl Asset {
 
     pub fn tag(&self) -> String {
         let digest = Sha256::digest(self.plain);
-        let short: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        format!("W/\"{short}\"")
+        format!("W/\"{}\"", HEXLOWER.encode(&digest[..8]))
     }
 
     /// The smallest copy that the browser takes.

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Block, Params, RECOMMENDED_SALT_LEN, Version};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
+use data_encoding::BASE64_NOPAD;
 use folkmoot_core::Refusal;
 use parking_lot::{Condvar, Mutex};
 use rand::Rng;
@@ -306,7 +305,7 @@ impl Arena {
         let params = Params::DEFAULT;
         let (memory, passes, lanes) = (params.m_cost(), params.t_cost(), params.p_cost());
         self.fill(Algorithm::Argon2id, Version::V0x13, params, password, &salt, &mut output)?;
-        let (salt, output) = (STANDARD_NO_PAD.encode(salt), STANDARD_NO_PAD.encode(output));
+        let (salt, output) = (BASE64_NOPAD.encode(&salt), BASE64_NOPAD.encode(&output));
         Some(format!("$argon2id$v=19$m={memory},t={passes},p={lanes}${salt}${output}"))
     }
 

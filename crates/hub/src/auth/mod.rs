@@ -3,6 +3,7 @@
 pub mod hashing;
 pub mod limits;
 
+use data_encoding::HEXLOWER;
 use folkmoot_core::access::{self, SessionToken};
 use folkmoot_core::ids::MemberId;
 use folkmoot_core::model::{KeyHash, Machine, Member};
@@ -268,5 +269,5 @@ impl Auth {
 pub fn random_hex(bytes: usize) -> String {
     let mut buffer = vec![0; bytes];
     rand::rng().fill_bytes(&mut buffer);
-    buffer.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&buffer)
 }

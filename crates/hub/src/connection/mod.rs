@@ -7,7 +7,7 @@ use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use folkmoot_core::ids::{ChannelId, ConnectionId, MemberId};
@@ -19,8 +19,6 @@ use tokio::sync::Notify;
 
 use crate::auth::Login;
 
-/// A socket that takes nothing for this long is given up.
-pub const WRITE_DEADLINE: Duration = Duration::from_secs(10);
 /// Requests of one connection that may be undecided at a time; beyond it the hub stops reading from it.
 pub const MAX_IN_FLIGHT: usize = 256;
 /// A request that reads pages from the store counts as this many: a few at a time, and the others get their turns.

@@ -280,8 +280,13 @@ impl Fanout {
         match audience {
             Audience::Channel(channel) => self.doors[door].rooms.contains_key(&channel),
             Audience::Workspace(workspace) => self.doors[door].workspaces.contains_key(&workspace),
-            Audience::Member(member) => self.by_member.contains_key(&member),
-            Audience::Connection(connection) => self.by_connection.contains_key(&connection),
+            // A frame that nobody of this dialect would get need not be made.
+            Audience::Member(member) => {
+                self.by_member.get(&member).is_some_and(|slots| slots.iter().any(|slot| self.slots[*slot].door == door))
+            }
+            Audience::Connection(connection) => {
+                self.by_connection.get(&connection).is_some_and(|slot| self.slots[*slot].door == door)
+            }
             Audience::Nobody => false,
         }
     }

@@ -1,5 +1,9 @@
 //! File names: only the name of what came with an upload, and a header that no name can break.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What stays as it is in the exact name (RFC 5987).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const MAX_CHARS: usize = 200;
 const NAMELESS: &str = "file";
 
@@ -41,18 +45,9 @@ pub fn disposition(inline: bool, filename: &str) -> String {
     let mut header = format!("{kind}; filename=\"{fallback}\"");
     if fallback != filename {
         header.push_str("; filename*=UTF-8''");
-        filename.bytes().for_each(|byte| push_encoded(&mut header, byte));
+        header.extend(utf8_percent_encode(filename, UNRESERVED));
     }
     header
-}
-
-/// RFC 5987: what is not plainly allowed is percent-encoded.
-fn push_encoded(header: &mut String, byte: u8) {
-    if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-        header.push(char::from(byte));
-    } else {
-        header.push_str(&format!("%{byte:02X}"));
-    }
 }
 
 #[cfg(test)]

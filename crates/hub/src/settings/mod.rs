@@ -7,6 +7,7 @@ mod wakes;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,8 @@ pub struct Server {
     pub log_format: LogFormat,
     pub allowed_origins: Vec<String>,
     pub trusted_proxies: Vec<String>,
+    pub header_timeout_s: f64,
+    pub write_timeout_s: f64,
 }
 
 impl Default for Server {
@@ -52,6 +55,8 @@ impl Default for Server {
             log_format: LogFormat::Text,
             allowed_origins: Vec::new(),
             trusted_proxies: Vec::new(),
+            header_timeout_s: 10.0,
+            write_timeout_s: 10.0,
         }
     }
 }
@@ -65,6 +70,16 @@ impl Server {
     /// The proxies whose `X-Forwarded-For` may be believed.
     pub fn trusted_networks(&self) -> Vec<Network> {
         self.trusted_proxies.iter().filter_map(|text| Network::parse(text)).collect()
+    }
+
+    /// How long the head of a request may take, and how long a connection may say nothing between two requests.
+    pub fn header_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.header_timeout_s)
+    }
+
+    /// A socket that takes nothing for this long is given up.
+    pub fn write_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.write_timeout_s)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use ipnet::IpNet;
+
 /// Reads `address:port`; `localhost` means 127.0.0.1, other names are refused because they may change.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     if let Some(port) = text.strip_prefix("localhost:").and_then(|port| port.parse().ok()) {
@@ -12,38 +14,17 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
 
 /// An address or a block of addresses, like `10.0.0.0/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    prefix: u32,
-}
+pub struct Network(IpNet);
 
 impl Network {
     pub fn parse(text: &str) -> Option<Self> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().ok()?;
-        let widest = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = prefix.map_or(Some(widest), |prefix| prefix.parse().ok())?;
-        (prefix <= widest).then_some(Self { address, prefix })
+        let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        network.ok().map(Self)
     }
 
     pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(network), IpAddr::V4(address)) => {
-                same_prefix(u128::from(network.to_bits()), u128::from(address.to_bits()), 32 - self.prefix)
-            }
-            (IpAddr::V6(network), IpAddr::V6(address)) => {
-                same_prefix(network.to_bits(), address.to_bits(), 128 - self.prefix)
-            }
-            _ => false,
-        }
+        self.0.contains(&address.to_canonical())
     }
-}
-
-fn same_prefix(left: u128, right: u128, ignored_bits: u32) -> bool {
-    (left ^ right).checked_shr(ignored_bits).unwrap_or(0) == 0
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use tungstenite::protocol::{Role, WebSocketConfig, WebSocketContext};
 use tungstenite::{Message, Utf8Bytes};
 
 use crate::auth::Identity;
-use crate::connection::{Chunk, Connection, Phase, WRITE_DEADLINE, frame};
+use crate::connection::{Chunk, Connection, Phase, frame};
 use crate::doors::HostAnswer;
 use crate::executor::{Job, Respond, Work};
 use crate::hub::Hub;
@@ -159,14 +159,15 @@ impl Driver {
         let due = self.expires_at.map_or(self.session.deadline(), |expires_at| expires_at.min(self.session.deadline()));
         let in_ms = (due - self.hub.now()).max(0);
         let session = Instant::now() + Duration::from_millis(in_ms.unsigned_abs());
-        let write = self.connection.blocked_since().map(|since| Instant::from_std(since + WRITE_DEADLINE));
+        let write_timeout = self.hub.settings().server.write_timeout();
+        let write = self.connection.blocked_since().map(|since| Instant::from_std(since + write_timeout));
         [write, self.closing_until].into_iter().flatten().fold(session, Instant::min)
     }
 
     fn on_timer(&mut self) {
-        let stuck = self.connection.blocked_since().is_some_and(|since| since.elapsed() >= WRITE_DEADLINE);
-        if stuck {
-            tracing::info!(connection = self.connection.id.0, "closed: the peer read nothing for 10 s");
+        let write_timeout = self.hub.settings().server.write_timeout();
+        if self.connection.blocked_since().is_some_and(|since| since.elapsed() >= write_timeout) {
+            tracing::info!(connection = self.connection.id.0, ?write_timeout, "closed: the peer read nothing");
             self.connection.abandon();
             return;
         }

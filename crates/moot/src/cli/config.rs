@@ -145,7 +145,6 @@ fn set(settings: &Settings, args: SetArgs) -> anyhow::Result<()> {
 }
 
 fn check(loaded: &Loaded, as_json: bool) -> anyhow::Result<()> {
-    super::serve::refuse_what_is_not_built(&loaded.config)?;
     let notes: Vec<String> = loaded.notes.iter().map(ToString::to_string).collect();
     if as_json {
         return output::json(&json!({"ok": true, "file": loaded.file, "exists": loaded.file_exists, "notes": notes}));

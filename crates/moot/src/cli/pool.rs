@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use super::client::{HubArgs, Session, block_on, cell, items, text};
@@ -341,11 +342,12 @@ impl Place {
     }
 }
 
+/// What stays as it is in one part of an address (RFC 3986, "unreserved").
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A name as one part of a path.
 fn segment(name: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    name.bytes().map(encode).collect()
+    utf8_percent_encode(name, UNRESERVED).to_string()
 }
 
 #[cfg(test)]

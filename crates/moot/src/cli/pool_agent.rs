@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use folkmoot_pool::Config as AgentConfig;
 use folkmoot_pool::jukebox::player::Limits;
 use folkmoot_pool::jukebox::{Jukebox, Settings as JukeboxSettings};
@@ -153,8 +154,7 @@ fn default_id(folder: &Path) -> String {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let hash = Sha256::digest(whole.as_os_str().as_encoded_bytes());
-    let mark: String = hash.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
-    format!("jukebox-{machine}-{mark}")
+    format!("jukebox-{machine}-{}", HEXLOWER.encode(&hash[..3]))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-use super::{Fault, Settings, data_dir_override, output};
-use crate::config::{self, Config, Override};
+use super::{Settings, data_dir_override, output};
+use crate::config::{self, Override};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -33,7 +33,6 @@ pub fn run(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     for note in &loaded.notes {
         output::note(&format!("note: {note}"));
     }
-    refuse_what_is_not_built(&loaded.config)?;
     output::exposed(&config::tend_all(&loaded));
     raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -47,15 +46,4 @@ fn raise_open_files() {
     limit.current = limit.maximum.or(Some(1 << 20));
     // A smaller limit than hoped for is no reason not to start; `moot doctor` tells of it.
     let _ = setrlimit(Resource::Nofile, limit);
-}
-
-/// Keys that are already promised but not yet served must not be passed over in silence.
-pub fn refuse_what_is_not_built(config: &Config) -> Result<(), Fault> {
-    for (key, value, only) in [("store.url", &config.store.url, "sqlite"), ("bus.url", &config.bus.url, "local")] {
-        if value.expose() != only {
-            let sentence = format!("`{key}` asks for something that this version of the hub does not have yet");
-            return Err(Fault::usage(sentence).hint(format!("set it to `{only}`, or leave it out")));
-        }
-    }
-    Ok(())
 }

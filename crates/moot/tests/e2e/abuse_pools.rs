@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::{self, Error};
 
 use crate::support::chopsticks::{Next, Worker, hello, known, shown};
 use crate::support::smarthole::address as door_address;
-use crate::support::{Member, Setup, column, eventually, start};
+use crate::support::{Member, Setup, column, eventually, register, start};
 
 /// The answer to an upgrade with these headers.
 async fn upgrade(url: &str, headers: &[(&'static str, &str)]) -> Result<(), StatusCode> {
@@ -79,7 +79,8 @@ async fn nobody_takes_the_place_of_an_agent_that_is_alive() {
 
 #[tokio::test]
 async fn what_an_agent_says_while_its_dead_connection_is_looked_at_is_not_lost() {
-    let (hub, alice) = start().await;
+    let hub = Setup::default().env("MOOT_CHOPSTICKS__PROBE_S", "0.5").start().await;
+    let alice = register(&hub, "alice").await;
     let _half_dead = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
     let mut back = Worker::dial(hub.address).await;
     back.send(hello("a1", &["g1"])).await;

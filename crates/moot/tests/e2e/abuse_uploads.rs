@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Setup, eventually, register, start};
+use crate::support::{Hub, Setup, eventually, register, start};
 
 const PATIENCE: Duration = Duration::from_secs(50);
 
@@ -45,16 +45,21 @@ async fn an_upload_that_trickles_in_ends() {
     assert_eq!(left, 0, "nothing stays of it");
 }
 
+/// A hub that waits only a moment for a request.
+async fn impatient() -> Hub {
+    Setup::default().env("MOOT_SERVER__HEADER_TIMEOUT_S", "1").start().await
+}
+
 #[tokio::test]
 async fn a_request_whose_headers_trickle_in_ends() {
-    let (hub, _alice) = start().await;
+    let hub = impatient().await;
     let answer = trickle(hub.address, "GET /healthz HTTP/1.1\r\nX-Slow: ").await;
     assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[tokio::test]
 async fn a_connection_that_says_nothing_more_ends() {
-    let (hub, _alice) = start().await;
+    let hub = impatient().await;
     let mut stream = TcpStream::connect(hub.address).await.expect("a connection");
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n").await.expect("an open connection");
     let mut answer = Vec::new();

@@ -5,12 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::support::agents::{Daemon, PATIENCE, replies};
-use crate::support::{Hub, Member, eventually, eventually_within, start, text};
+use crate::support::{DEADLINE, Hub, Member, eventually, eventually_within, start, text};
 
 /// The program of `docs/agents.md`, which also notes what it was given.
 const ECHO: &str = r#"
@@ -112,7 +111,7 @@ async fn a_python_program_with_only_a_socket_is_an_agent_and_is_started_again_wh
 
 fn says(socket: &Path, line: &Value) -> String {
     let mut stream = UnixStream::connect(socket).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
     writeln!(stream, "{line}").unwrap();
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer).unwrap();

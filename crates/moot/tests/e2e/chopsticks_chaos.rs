@@ -101,7 +101,7 @@ async fn every_request_gets_exactly_one_answer_or_error_while_agents_are_killed_
     let seed = 0x5eed_0007;
     let hub = Setup::default()
         .env("MOOT_CHOPSTICKS__MAX_CONNECTIONS_PER_IP", "200")
-        .env("MOOT_CHOPSTICKS__REQUEST_TIMEOUT_S", "0.5")
+        .env("MOOT_CHOPSTICKS__REQUEST_TIMEOUT_S", "2")
         .env("MOOT_CHOPSTICKS__RECONNECT_GRACE_S", "0.2")
         .start()
         .await;

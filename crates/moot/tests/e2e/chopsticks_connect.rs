@@ -178,7 +178,8 @@ async fn a_silent_agent_is_pruned() {
 
 #[tokio::test]
 async fn the_newer_connection_of_an_agent_wins_over_a_dead_one_whose_end_does_not_remove_it() {
-    let (hub, alice) = start().await;
+    let hub = Setup::default().env("MOOT_CHOPSTICKS__PROBE_S", "0.5").start().await;
+    let alice = register(&hub, "alice").await;
     let mut old = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
     let mut new = Worker::dial(hub.address).await;
     new.send(hello("a1", &["g2"])).await;

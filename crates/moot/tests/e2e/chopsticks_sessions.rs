@@ -13,6 +13,13 @@ fn path(guild: &str, channel: &str, kind: &str) -> String {
     format!("/v1/pools/sessions/{guild}/{channel}?kind={kind}")
 }
 
+/// A hub on which an agent that is gone is soon given up.
+async fn with_short_grace() -> (Hub, Member) {
+    let hub = Setup::default().env("MOOT_CHOPSTICKS__RECONNECT_GRACE_S", "0.1").start().await;
+    let alice = register(&hub, "alice").await;
+    (hub, alice)
+}
+
 async fn is_busy(member: &Member, agent: &str, busy: bool) {
     eventually(&format!("{agent} busy: {busy}"), || async {
         (shown(member, agent).await?["busy"] == busy).then_some(())
@@ -165,7 +172,7 @@ async fn an_agent_that_reconnects_keeps_its_session() {
 
 #[tokio::test]
 async fn music_of_a_lost_agent_passes_to_another_of_the_guild_and_the_owner_is_told() {
-    let (hub, alice) = start().await;
+    let (hub, alice) = with_short_grace().await;
     let bob = alice.add_human("bob").await;
     let one = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
     let _elsewhere = Worker::join(&alice, hub.address, "a2", &["g2"]).await;
@@ -180,7 +187,7 @@ async fn music_of_a_lost_agent_passes_to_another_of_the_guild_and_the_owner_is_t
 
 #[tokio::test]
 async fn an_assistant_of_a_lost_agent_ends_and_the_owner_is_told() {
-    let (hub, alice) = start().await;
+    let (hub, alice) = with_short_grace().await;
     let one = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
     take(&alice, "g1", "v1", "assistant").await.created();
     let _two = Worker::join(&alice, hub.address, "a2", &["g1"]).await;
@@ -194,8 +201,7 @@ async fn an_assistant_of_a_lost_agent_ends_and_the_owner_is_told() {
 
 #[tokio::test]
 async fn an_agent_that_comes_back_too_late_is_told_to_stop_what_another_serves() {
-    let hub = Setup::default().env("MOOT_CHOPSTICKS__RECONNECT_GRACE_S", "0.1").start().await;
-    let alice = register(&hub, "alice").await;
+    let (hub, alice) = with_short_grace().await;
     let one = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
     take(&alice, "g1", "v1", "music").await.created();
     let _two = Worker::join(&alice, hub.address, "a2", &["g1"]).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Lark, Member, column, items, start, text};
+use crate::support::{Lark, Member, Setup, column, items, register, start, text};
 
 /// The next step of this delivery that the connection hears of.
 async fn becomes(lark: &mut Lark, delivery: &str, state: &str) -> Value {
@@ -53,7 +53,8 @@ async fn a_wake_is_seen_on_its_way_from_queued_to_answered() {
 
 #[tokio::test]
 async fn a_burst_is_one_wake() {
-    let (_hub, alice) = start().await;
+    let hub = Setup::default().env("MOOT_WAKES__QUIET_MS", "3000").start().await;
+    let alice = register(&hub, "alice").await;
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&codebot]).await;
     let mut agent = codebot.lark_agent().await;

@@ -38,7 +38,7 @@ fn first_of(
 
 #[tokio::test]
 async fn a_reject_passes_the_sentence_on_under_the_same_id_and_the_speaker_hears_of_both() {
-    let (hub, alice) = hub_with_patience("30").await;
+    let (hub, alice) = hub_with_patience("600").await;
     let notebook = client(&hub, "notebook", NOTES).await;
     let shopping = client(&hub, "shopping", "I keep the shopping list.").await;
     let answer = say(&alice, "put milk on the shopping list").await;
@@ -61,7 +61,7 @@ async fn a_reject_passes_the_sentence_on_under_the_same_id_and_the_speaker_hears
 
 #[tokio::test]
 async fn when_nobody_takes_it_the_speaker_is_told_who_refused_and_why() {
-    let (hub, alice) = hub_with_patience("30").await;
+    let (hub, alice) = hub_with_patience("600").await;
     let mut clients = [
         ("ann", client(&hub, "ann", NOTES).await),
         ("ben", client(&hub, "ben", "notes of all kinds").await),
@@ -99,7 +99,7 @@ async fn when_nobody_takes_it_the_speaker_is_told_who_refused_and_why() {
 
 #[tokio::test]
 async fn a_direct_address_that_is_rejected_is_not_passed_on() {
-    let (hub, alice) = hub_with_patience("30").await;
+    let (hub, alice) = hub_with_patience("600").await;
     let mut notebook = client(&hub, "notebook", NOTES).await;
     let mut other = client(&hub, "other", NOTES).await;
     let answer = say(&alice, "notebook: milk").await;
@@ -113,7 +113,7 @@ async fn a_direct_address_that_is_rejected_is_not_passed_on() {
 
 #[tokio::test]
 async fn silence_counts_as_response_timeout_and_a_late_answer_changes_nothing() {
-    let (hub, alice) = hub_with_patience("0.3").await;
+    let (hub, alice) = hub_with_patience("2").await;
     let mut notebook = client(&hub, "notebook", "I keep notes and write notes.").await;
     let mut other = client(&hub, "other", "notes").await;
     let answer = say(&alice, "write notes").await;
@@ -132,7 +132,7 @@ async fn silence_counts_as_response_timeout_and_a_late_answer_changes_nothing() 
 
 #[tokio::test]
 async fn a_client_that_disconnects_counts_as_client_disconnected() {
-    let (hub, alice) = hub_with_patience("30").await;
+    let (hub, alice) = hub_with_patience("600").await;
     let mut notebook = client(&hub, "notebook", "I keep notes and write notes.").await;
     let mut other = client(&hub, "other", "notes").await;
     let answer = say(&alice, "write notes").await;
@@ -146,7 +146,7 @@ async fn a_client_that_disconnects_counts_as_client_disconnected() {
 
 #[tokio::test]
 async fn what_was_not_answered_before_a_power_cut_is_delivered_again_under_the_same_id() {
-    let (mut hub, alice) = hub_with_patience("30").await;
+    let (mut hub, alice) = hub_with_patience("600").await;
     let mut notebook = client(&hub, "notebook", NOTES).await;
     let mut done = client(&hub, "done", NOTES).await;
     let open = say(&alice, "notebook: milk").await;

@@ -27,7 +27,7 @@ fn calls(tools: &[(&str, Value)]) -> Value {
 }
 
 async fn with_model(url: &str) -> Hub {
-    Setup::default().env("MOOT_LLM__BASE_URL", url).env("MOOT_SMARTHOLE__CHOICE_TIMEOUT_S", "3").start().await
+    Setup::default().env("MOOT_LLM__BASE_URL", url).start().await
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use super::hub::{BINARY, clean_command, collect, wait_for_end};
 use super::{Hub, Member, Setup, eventually, eventually_within, items, text};
 
 /// How long engines, a daemon and a hub may take together on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A conversation in JSON lines, as claude has it. What is asked, behind what was said before, decides: `ask` asks for permission (for what the file `question` says, and once it is allowed for what `second` says), `wait` waits
 /// to be steered, `slow` waits for the file `go`, `late` changes a file after that, `many` does 300 things, 200 of them after it, and waits for `end`; everything else is answered with `echo: PROMPT`.
@@ -192,7 +192,7 @@ impl Daemon {
 
     pub async fn stop(&mut self) -> Option<i32> {
         kill_process(Pid::from_child(&self.child), Signal::TERM).expect("the daemon is running");
-        wait_for_end(&mut self.child, Duration::from_secs(8)).await.and_then(|status| status.code())
+        wait_for_end(&mut self.child, super::DEADLINE).await.and_then(|status| status.code())
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -103,7 +102,7 @@ impl Bot {
     }
 
     pub async fn end(&mut self) -> ExitStatus {
-        wait_for_end(&mut self.child, Duration::from_secs(10)).await.expect("the bot ends")
+        wait_for_end(&mut self.child, super::DEADLINE).await.expect("the bot ends")
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -56,7 +55,7 @@ impl Jukebox {
     /// Asks it to stop, and waits for its end.
     pub async fn stop(&mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::TERM).expect("the agent is running");
-        wait_for_end(&mut self.child, Duration::from_secs(10)).await.expect("the agent ends in time")
+        wait_for_end(&mut self.child, super::DEADLINE).await.expect("the agent ends in time")
     }
 
     /// No chance to say goodbye.

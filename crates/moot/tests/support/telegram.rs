@@ -178,7 +178,7 @@ pub async fn walk_through_setup(home: &Path, api: &FakeApi, token: &str, words: 
         collect(child.stdout.take().expect("piped"), log.clone()),
         collect(child.stderr.take().expect("piped"), log.clone()),
     ];
-    let status = wait_for_end(&mut child, Duration::from_secs(20)).await;
+    let status = wait_for_end(&mut child, super::DEADLINE).await;
     if status.is_none() {
         let _ = child.kill();
     }
@@ -224,7 +224,7 @@ impl Bridge {
             collect(child.stdout.take().expect("piped"), log.clone()),
             collect(child.stderr.take().expect("piped"), log.clone()),
         ];
-        let status = wait_for_end(&mut child, Duration::from_secs(20)).await;
+        let status = wait_for_end(&mut child, super::DEADLINE).await;
         if status.is_none() {
             let _ = child.kill();
         }
@@ -234,7 +234,7 @@ impl Bridge {
     }
 
     async fn wait_until_ready(&mut self) {
-        let give_up = Instant::now() + Duration::from_secs(30);
+        let give_up = Instant::now() + 2 * super::DEADLINE;
         while !self.log().contains("bridge runs") {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 panic!("the bridge ended with {status}:\n{}", self.log());
@@ -301,7 +301,7 @@ impl Bridge {
 
     pub async fn stop(&mut self) -> ExitStatus {
         kill_process(Pid::from_child(&self.child), Signal::TERM).expect("the bridge is running");
-        wait_for_end(&mut self.child, Duration::from_secs(10)).await.expect("the bridge ends when it is told to")
+        wait_for_end(&mut self.child, super::DEADLINE).await.expect("the bridge ends when it is told to")
     }
 
     /// Starts again with the same folders.

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use data_encoding::BASE64URL_NOPAD;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use serde_json::{Value, json};
 
@@ -33,46 +34,16 @@ pub fn signed(claims: &Value, algorithm: Algorithm, secret: &str) -> String {
 /// A token that claims to need no signature.
 pub fn unsigned(claims: &Value) -> String {
     let header = json!({ "alg": "none", "typ": "JWT" });
-    format!("{}.{}.", base64url(header.to_string().as_bytes()), base64url(claims.to_string().as_bytes()))
+    format!(
+        "{}.{}.",
+        BASE64URL_NOPAD.encode(header.to_string().as_bytes()),
+        BASE64URL_NOPAD.encode(claims.to_string().as_bytes())
+    )
 }
 
 /// The parts of a token as JSON, without checking anything.
 pub fn decoded(token: &str) -> (Value, Value) {
-    let mut parts =
-        token.split('.').map(|part| serde_json::from_slice::<Value>(&from_base64url(part)).unwrap_or(Value::Null));
+    let bytes = |part: &str| BASE64URL_NOPAD.decode(part.as_bytes()).unwrap_or_default();
+    let mut parts = token.split('.').map(|part| serde_json::from_slice(&bytes(part)).unwrap_or(Value::Null));
     (parts.next().expect("a header"), parts.next().expect("claims"))
-}
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-fn base64url(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let mut bits = 0u32;
-        for place in 0..3 {
-            bits = bits << 8 | u32::from(chunk.get(place).copied().unwrap_or(0));
-        }
-        for place in 0..=chunk.len() {
-            let index = bits >> (18 - 6 * place) & 63;
-            text.push(char::from(ALPHABET[index as usize]));
-        }
-    }
-    text
-}
-
-fn from_base64url(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0u32, 0);
-    for letter in text.bytes() {
-        let Some(value) = ALPHABET.iter().position(|known| *known == letter) else {
-            return Vec::new();
-        };
-        bits = bits << 6 | value as u32;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count & 255) as u8);
-        }
-    }
-    bytes
 }

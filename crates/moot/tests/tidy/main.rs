@@ -1,6 +1,7 @@
 //! Rules about the tree itself: who may depend on whom ([`walls`]), how large anything gets ([`sizes`]), and documents that must
 //! not lie ([`walks`], and the rest below).
 
+mod manifests;
 mod sizes;
 mod tree;
 mod walks;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use data_encoding::HEXLOWER;
 use lofty::file::{AudioFile, TaggedFileExt};
 use lofty::tag::Accessor;
 use sha2::{Digest, Sha256};
@@ -138,7 +139,7 @@ fn id(folder: &Path, path: &Path, metadata: &fs::Metadata) -> String {
     hash.update(place.as_os_str().as_encoded_bytes());
     hash.update(metadata.len().to_le_bytes());
     hash.update(modified.as_nanos().to_le_bytes());
-    hash.finalize().iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash.finalize()[..12])
 }
 
 /// A part of a track's bytes; none when the file is no longer the one that was found.

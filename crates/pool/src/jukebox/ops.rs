@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -265,6 +264,6 @@ async fn bytes(jukebox: Arc<Jukebox>, part: Part) -> Outcome {
         "offset": part.offset,
         "size": size,
         "contentType": content_type,
-        "bytes": STANDARD.encode(bytes),
+        "bytes": BASE64.encode(&bytes),
     }))
 }

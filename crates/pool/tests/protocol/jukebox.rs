@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use data_encoding::BASE64;
 use folkmoot_pool::jukebox::player::Limits;
 use folkmoot_pool::jukebox::{Jukebox, Settings};
 use serde_json::{Value, json};
@@ -330,7 +329,7 @@ async fn the_bytes_of_a_track_come_in_parts_that_fit_a_frame() {
         let part = stage.line.done("track", json!({ "id": track["id"], "offset": bytes.len() })).await;
         assert!(part.to_string().len() < 63 * 1024);
         assert_eq!((&part["size"], &part["contentType"]), (&json!(size), &json!("audio/wav")));
-        bytes.extend(STANDARD.decode(part["bytes"].as_str().unwrap()).unwrap());
+        bytes.extend(BASE64.decode(part["bytes"].as_str().unwrap().as_bytes()).unwrap());
     }
     assert_eq!(bytes, std::fs::read(stage.folder.path().join("1.wav")).unwrap());
     assert_eq!(stage.line.refused("track", json!({ "id": "../../etc/passwd" })).await, "Track not found");

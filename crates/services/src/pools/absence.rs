@@ -99,9 +99,20 @@ impl Pools {
                     return;
                 }
             }
-            self.absent.lock().entry(Arc::clone(agent)).or_default().strays.push(place);
+            self.tell_what_is_lost(agent, place);
             self.changed.notify_waiters();
             return;
+        }
+    }
+
+    /// An agent that is not here is told when it comes back. It may have come back since it was given up, and then nobody else
+    /// would tell it: it is among the connected ones before its absence is looked up.
+    fn tell_what_is_lost(&self, agent: &Arc<str>, place: Place) {
+        let mut absent = self.absent.lock();
+        if self.agent(agent).is_some() {
+            self.send_away(agent, &place, None);
+        } else {
+            absent.entry(Arc::clone(agent)).or_default().strays.push(place);
         }
     }
 

@@ -24,8 +24,6 @@ use super::{Agent, AgentLine, Pools};
 
 static PROTOCOL: Chopsticks = Chopsticks;
 
-/// How long an agent that is connected has to show that it is alive before another connection takes its place.
-const PROBE: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// What a newcomer says while the agent of its name is looked for is kept; more than this is not.
 const MAX_KEPT: usize = 64;
@@ -75,10 +73,10 @@ async fn serve(pools: Pools, address: IpAddr, stream: TcpStream, already_read: B
 }
 
 /// Whether a connected agent answers a ping, or says anything else, in time.
-async fn is_alive(agent: &Agent) -> bool {
+async fn is_alive(agent: &Agent, probe: Duration) -> bool {
     let before = agent.beats();
     agent.connection.send(Chunk::answer(frame::EMPTY_PING));
-    let until = Instant::now() + PROBE;
+    let until = Instant::now() + probe;
     while Instant::now() < until && !agent.is_gone() {
         if agent.beats() != before {
             return true;
@@ -204,7 +202,7 @@ impl Pools {
         }
         let (pools, connection) = (self.clone(), Arc::clone(connection));
         tokio::spawn(async move {
-            if is_alive(&older).await {
+            if is_alive(&older, pools.settings.probe).await {
                 tracing::warn!(agent = %older.id, address = %connection.address, "another connection wanted to be this agent");
                 let text = mapping::error("This agentId is connected already.");
                 connection.send(Chunk::answer(frame::text(&text)));

@@ -14,8 +14,8 @@ use super::{Asked, Pools, Trouble};
 
 /// How long an agent may take to leave a place nobody wants any more.
 pub(super) const FAREWELL: Duration = Duration::from_secs(12);
-/// How long a request waits for an agent that has just gone to come back, or for its successor.
-const RETURN_TIMEOUT: Duration = Duration::from_secs(5);
+/// A request for an agent that has just gone waits for it as long as its place is kept, and this much longer for its successor.
+const SUCCESSOR_TIMEOUT: Duration = Duration::from_secs(3);
 /// Several want an agent at once and all are shown the same one; each try loses at most one rival.
 const MAX_TRIES: usize = 64;
 
@@ -103,7 +103,7 @@ impl Pools {
 
     /// The holder may have gone a moment ago: it is back soon, or the place passes to another.
     async fn wait_for_holder(&self, mut lease: Lease) -> Lease {
-        let deadline = tokio::time::Instant::now() + RETURN_TIMEOUT;
+        let deadline = tokio::time::Instant::now() + self.settings.grace + SUCCESSOR_TIMEOUT;
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);

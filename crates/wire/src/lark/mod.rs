@@ -1,19 +1,25 @@
 //! Lark: envelopes of JSON between a hub and its people and agents, with the document's limits.
 
+mod answers;
 mod events;
 mod programs;
 mod requests;
+mod runs;
 mod values;
+mod wake;
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use answers::*;
 pub use events::*;
 pub use programs::*;
 pub use requests::*;
+pub use runs::*;
 pub use values::*;
+pub use wake::*;
 
 use crate::{Id, Millis};
 

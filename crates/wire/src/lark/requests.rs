@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::events::*;
+use super::answers::*;
+use super::events::Run;
+use super::runs::*;
 use super::values::*;
 use crate::{Id, Millis, lenient};
 
@@ -422,105 +424,6 @@ pub struct SyncResume {
     pub after_seq: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub positions: Option<BTreeMap<Id, u64>>,
-}
-
-// Runs.
-
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct RunStart {
-    pub delivery_id: Id,
-    pub engine: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunActionReport {
-    pub run_id: Id,
-    pub id: String,
-    pub kind: String,
-    #[serde(default)]
-    pub title: String,
-    pub phase: ActionPhase,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ok: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub detail: Option<Box<RawValue>>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunProgress {
-    pub run_id: Id,
-    pub text: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunSession {
-    pub run_id: Id,
-    pub resume: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume_line: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunChanges {
-    pub run_id: Id,
-    pub changes: Vec<FileChange>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub branch: Option<String>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunComplete {
-    pub run_id: Id,
-    pub state: RunEnd,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume_line: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Box<RawValue>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunStop {
-    pub run_id: Id,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SessionForget {
-    pub channel_id: Id,
-    pub thread_id: Id,
-}
-
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct SessionPut {
-    pub channel_id: Id,
-    pub thread_id: Id,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub engine: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resume: Option<String>,
 }
 
 /// On a daemon's connection any request may name the agent it is for; this reads the name alone.

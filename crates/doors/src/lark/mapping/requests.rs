@@ -2,7 +2,7 @@
 
 use folkmoot_core::command::{self, Command, PutItem, RequestApproval};
 use folkmoot_core::ids::*;
-use folkmoot_core::model::{ApprovalKind, ApprovalScope, ContentType, DaemonAgent, Presence, RoleCard, Runtime};
+use folkmoot_core::model::{ApprovalKind, ApprovalScope, ContentType, Presence, RoleCard, Runtime};
 use folkmoot_core::{Refusal, refusal};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -168,7 +168,10 @@ fn agent_hello(data: Data<'_>) -> Result<Request, Refusal> {
 
 fn daemon_register(data: Data<'_>) -> Result<Request, Refusal> {
     let register: wire::DaemonRegister = data.read()?;
-    let agent = |agent: wire::DaemonAgent| DaemonAgent { agent: MemberId::parse(&agent.agent_id), name: agent.name };
+    let agent = |agent: wire::DaemonAgent| folkmoot_core::model::DaemonAgent {
+        agent: MemberId::parse(&agent.agent_id),
+        name: agent.name,
+    };
     let agents = register.agents.into_iter().map(agent).collect();
     Ok(Request::Ask(Ask::Do { command: Box::new(Command::RegisterDaemon { agents }), on_behalf: None }))
 }

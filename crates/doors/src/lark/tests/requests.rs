@@ -5,9 +5,13 @@ use serde_json::{Value, json};
 
 use crate::door::Ask;
 use crate::lark::mapping::{Request, request};
+use crate::lark::wire;
 use folkmoot_core::command::Command;
+use folkmoot_core::ids::{MemberId, RunId};
 use folkmoot_core::model::ContentType;
 use folkmoot_core::refusal;
+use folkmoot_core::run::{RunCommand, RunEnd};
+use folkmoot_wire::Id;
 
 /// Every type that the door knows; [`the_list_of_types_is_complete`] holds it against the source.
 const TYPES: &[&str] = &[
@@ -262,4 +266,36 @@ proptest! {
         let cut: String = text.chars().take(at.index(text.chars().count())).collect();
         prop_assert_eq!(request(&cut).unwrap_err().0, refusal::INVALID_DATA);
     }
+}
+
+#[test]
+fn the_wire_has_a_type_for_every_request_that_the_door_takes() {
+    let taken: Vec<_> = crate::lark::mapping::request_types().collect();
+    assert_eq!(taken, wire::TYPES);
+}
+
+#[test]
+fn what_a_daemon_writes_is_what_the_door_reads_for_the_agent_it_names() {
+    let agent = MemberId(7);
+    let asked = wire::Carried {
+        agent_id: Id::of(agent),
+        request: wire::RunComplete {
+            run_id: Id::of(RunId(9)),
+            state: wire::RunEnd::Failed,
+            answer: None,
+            error: Some("no engine".to_owned()),
+            resume: None,
+            resume_line: None,
+            usage: serde_json::value::to_raw_value(&json!({"tokens": 3})).ok(),
+            cost_usd: Some(0.5),
+            model: None,
+        },
+    };
+    let (request, ticket) = request(&wire::request("kept-1", 0, &asked)).expect("understood");
+    assert_eq!((ticket.id.as_deref(), ticket.request), (Some("\"kept-1\""), "run.complete"));
+    let Request::Ask(Ask::Do { command, on_behalf }) = request else { panic!("{request:?}") };
+    assert_eq!(on_behalf, Some(agent));
+    let Command::Run(RunCommand::Complete(complete)) = *command else { panic!("{command:?}") };
+    assert_eq!((complete.run, complete.end, complete.error.as_deref()), (RunId(9), RunEnd::Failed, Some("no engine")));
+    assert_eq!(complete.usage.map(|usage| usage.get().to_owned()).as_deref(), Some("{\"tokens\":3}"));
 }

@@ -19,9 +19,10 @@ fn login() -> &'static str {
 /// A session whose log-in was accepted at the start.
 fn logged_in() -> LarkSession {
     let mut session = LarkSession::new(START);
-    assert!(
-        matches!(&session.on_text(login(), START)[..], [Step::Ask(Ask::LogIn { token, agent: None, dialect: "" }, _)] if token == "t")
-    );
+    assert!(matches!(
+        &session.on_text(login(), START)[..],
+        [Step::Ask(Ask::LogIn { token, agent: None, dialect: "" }, _)] if token == "t"
+    ));
     assert!(session.on_login(Ok(MemberId(7)), START).is_empty());
     session
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::wire::{Body, ClaudeLine};
 use super::{ID, asks, translate};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Ask, AskAnswer, Asked, EngineEvent};
+use crate::event::{Ask, AskAnswer, EngineEvent};
 use crate::json::{field, list, text, words};
 use crate::tools::Folder;
 
@@ -46,13 +46,13 @@ impl Stream {
         let ask = asks::ask(id, request, &self.folder);
         let offers = asks::offers(request).into_iter().map(|offer| offer.update).collect();
         self.open.push(Open { id: id.to_owned(), input: field(request, "input").clone(), offers });
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn withdrawn(&mut self, id: &str, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
         let ask = Ask::withdrawn(self.open.remove(at).id);
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {

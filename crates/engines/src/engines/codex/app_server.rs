@@ -12,7 +12,7 @@ use super::translate::{self, State, usage_of};
 use super::wire::CodexLine;
 use super::{DANGER, ID, sandbox};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Ask, AskAnswer, Asked, Completed, Detail, EngineEvent, ResumeToken};
+use crate::event::{Ask, AskAnswer, Completed, Detail, EngineEvent, ResumeToken};
 use crate::json::{field, flag, list, message, text, words};
 
 const INITIALIZE: u64 = 1;
@@ -219,13 +219,13 @@ impl AppServer {
             return out.send(&json!({"id": id, "error": error}));
         };
         self.open.push(Open { ask: ask.id.clone(), id: id.clone(), request, params: params.clone() });
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn withdrawn(&mut self, id: &Value, out: &mut Output) {
         let Some(at) = self.open.iter().position(|open| open.ask == key(id)) else { return };
         let ask = Ask::withdrawn(self.open.remove(at).ask);
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {

@@ -20,11 +20,14 @@ pub enum Request {
     Review,
 }
 
+/// Takes the subject out of what is asked.
+type SubjectOf = fn(&mut Detail) -> Option<Subject>;
+
 /// The ask that a request is, and how it wants to be answered; `None`: nothing that we offer. `detail` is what the request
 /// says, with what its item said before.
 pub fn ask(id: String, method: &str, detail: Detail) -> Option<(Request, Ask)> {
     let said = Value::Object(detail.clone());
-    let (request, subject_of, title): (Request, fn(&mut Detail) -> Option<Subject>, String) = match method {
+    let (request, subject_of, title): (Request, SubjectOf, String) = match method {
         "item/commandExecution/requestApproval" => {
             let title =
                 words(&said, "command").map_or("run a command".to_owned(), |command| format!("run `{command}`"));

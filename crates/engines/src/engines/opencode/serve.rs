@@ -11,7 +11,7 @@ use super::translate::{self, State};
 use super::wire::Tool;
 use super::{DANGER, ID, asks};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Action, ActionKind, Ask, AskAnswer, Asked, EngineEvent, Phase};
+use crate::event::{Action, ActionKind, Ask, AskAnswer, EngineEvent, Phase};
 use crate::json::{field, message, text, words};
 
 pub struct Serve {
@@ -181,14 +181,14 @@ impl Serve {
             let _ = self.answer(&id, &AskAnswer::Allow { input: None }, out);
             return;
         }
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn question(&mut self, properties: &Value, out: &mut Output) {
         let Some(id) = words(properties, "id").map(str::to_owned) else { return };
         let ask = asks::question(&id, properties);
         self.wait(&ask, Route::Question, properties);
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn wait(&mut self, ask: &Ask, route: Route, properties: &Value) {
@@ -201,7 +201,7 @@ impl Serve {
         let id = words(properties, "requestID").or_else(|| words(properties, "permissionID")).unwrap_or_default();
         let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
         let ask = Ask::withdrawn(self.open.remove(at).id);
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {

@@ -6,7 +6,7 @@ use super::translate::{self, State};
 use super::wire::PiLine;
 use super::{ID, asks};
 use crate::engine::{Control, Dialog, Exit, Output, Unsupported};
-use crate::event::{AskAnswer, Asked, EngineEvent};
+use crate::event::{AskAnswer, EngineEvent};
 use crate::json::words;
 
 pub struct Rpc {
@@ -41,7 +41,7 @@ impl Rpc {
     fn extension(&mut self, id: &str, method: &str, request: &Value, out: &mut Output) {
         let Some(ask) = asks::ask(id, method, request) else { return };
         self.open.push((id.to_owned(), method.to_owned()));
-        out.event(EngineEvent::Asked(Asked { engine: ID, ask }));
+        out.event(EngineEvent::asked(&ID, ask));
     }
 
     fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {

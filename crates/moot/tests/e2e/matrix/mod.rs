@@ -37,7 +37,7 @@ use serde_json::{Value, json};
 use self::people::{ALL, IN_CHANNEL, IN_DIRECT, IN_WORKSPACE, Watch, Who};
 use self::table::{Row, Table};
 use self::world::{World, picture};
-use crate::support::{Answer, Rest};
+use crate::support::{Answer, DEADLINE, Rest};
 
 /// What anybody may fetch without being described as a route.
 const PAGES: [&str; 8] =
@@ -206,7 +206,7 @@ async fn lark_cell(world: &mut World, row: &Row, who: Who) -> String {
             Some(ear.answer(&row.asked, first).await).filter(is_answer)
         }
         "?" => ear.answer_within(Duration::from_millis(300), is_answer).await,
-        _ => ear.answer_within(Duration::from_secs(5), is_answer).await,
+        _ => ear.answer_within(DEADLINE, is_answer).await,
     };
     ear.answer("the one behind", |frame| frame["reply_to"] == "behind").await;
     let class = answer.as_ref().map_or("quiet", |answer| class_of(answer));

@@ -2,7 +2,6 @@
 //! somebody was let do something to them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use super::ear::Ear;
 use super::people::{ALL, IN_CHANNEL, IN_DIRECT, IN_WORKSPACE, INSIDE, People, WORKSPACE, Watch, Who};
 use crate::support::chopsticks::Worker;
 use crate::support::member::PASSWORD;
-use crate::support::{Answer, Hub, Member, Rest, Setup, eventually, items, register, smarthole, text};
+use crate::support::{Answer, DEADLINE, Hub, Member, Rest, Setup, eventually, items, register, smarthole, text};
 
 pub struct World {
     pub hub: Hub,
@@ -485,9 +484,7 @@ impl World {
             let ear = self.sneks.get_mut(&who).expect("a connection");
             ear.forget();
             ear.say(&json!({ "method": "get_users", "args": ["ch_0"], "kwargs": {}, "callId": "settle" })).await;
-            ear.answer_within(Duration::from_secs(5), |frame| frame["callId"] == "settle")
-                .await
-                .expect("the last word");
+            ear.answer_within(DEADLINE, |frame| frame["callId"] == "settle").await.expect("the last word");
         }
     }
 }

@@ -8,11 +8,14 @@ use folkmoot_core::ids::{ChannelId, MemberId};
 use folkmoot_core::model::Door;
 use folkmoot_core::pools::{Place, PoolLink, SessionKind};
 use folkmoot_core::{Actor, Code, Millis, Refusal, access};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use folkmoot_hub::request::ApiError;
 
 use crate::pools::Pools;
 
+/// What stays as it is in one part of an address (RFC 3986, "unreserved").
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const PURPOSE: &str = "listen";
 /// How long a key opens.
 const KEY_LIFE_S: i64 = 12 * 60 * 60;
@@ -112,10 +115,7 @@ impl Claim {
 
 /// As one part of a path.
 fn escaped(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let letters =
-        text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
-    letters.collect()
+    utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
 #[cfg(test)]

@@ -15,9 +15,8 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use data_encoding::BASE64;
 use folkmoot_core::pools::Place;
 use folkmoot_hub::request::ApiError;
 use folkmoot_hub::request::range::{Wanted, wanted};
@@ -208,7 +207,7 @@ fn read_part(answer: &Value, offset: u64) -> Option<Part> {
     let size = answer["size"].as_u64().filter(|size| (1..=MAX_TRACK_BYTES).contains(size))?;
     let content_type = answer["contentType"].as_str().unwrap_or_default();
     let content_type = SOUNDS.iter().find(|known| **known == content_type).copied();
-    let bytes = STANDARD.decode(answer["bytes"].as_str()?).ok()?;
+    let bytes = BASE64.decode(answer["bytes"].as_str()?.as_bytes()).ok()?;
     let expected = size.checked_sub(offset)?.min(PART_BYTES);
     let part = Part { size, content_type: content_type.unwrap_or("application/octet-stream"), bytes };
     (part.bytes.len() as u64 == expected).then_some(part)
@@ -297,7 +296,7 @@ mod tests {
     use super::*;
 
     fn part(size: u64, bytes: &[u8]) -> Value {
-        json!({ "size": size, "contentType": "audio/wav", "bytes": STANDARD.encode(bytes) })
+        json!({ "size": size, "contentType": "audio/wav", "bytes": BASE64.encode(bytes) })
     }
 
     #[test]

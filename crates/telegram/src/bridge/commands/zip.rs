@@ -1,43 +1,36 @@
 //! A folder as a zip file: stored, not compressed, which every phone can open.
 
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::path::Path;
+
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 use folkmoot_engines::files;
 
 /// What goes into one archive at most; a folder of more files is not meant for a phone.
 const MAX_FILES: usize = 5_000;
 
-struct Entry {
-    name: String,
-    sum: u32,
-    size: u32,
-    at: u32,
-}
-
 /// Packs the files below `folder`, without those that are never given away; `None` when they are too many or too large.
 pub fn pack(project: &Path, folder: &Path, most: u64) -> std::io::Result<Option<Vec<u8>>> {
     let mut paths = Vec::new();
     walk(project, folder, &mut paths)?;
     let root = project.canonicalize()?;
-    let (mut archive, mut entries) = (Vec::new(), Vec::new());
     if paths.len() > MAX_FILES {
         return Ok(None);
     }
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).unix_permissions(0o644);
+    let (mut archive, mut packed) = (ZipWriter::new(Cursor::new(Vec::new())), 0);
     for path in paths {
-        let size = std::fs::metadata(&path)?.len();
-        if archive.len() as u64 + size > most {
+        packed += std::fs::metadata(&path)?.len();
+        if packed > most {
             return Ok(None);
         }
-        let content = std::fs::read(&path)?;
         let name = path.strip_prefix(&root).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        let entry = Entry { name, sum: checksum(&content), size: number(content.len()), at: number(archive.len()) };
-        header(&mut archive, &entry, false)?;
-        archive.write_all(&content)?;
-        entries.push(entry);
+        archive.start_file(name, stored)?;
+        archive.write_all(&std::fs::read(&path)?)?;
     }
-    finish(&mut archive, &entries)?;
+    let archive = archive.finish()?.into_inner();
     Ok((archive.len() as u64 <= most).then_some(archive))
 }
 
@@ -61,60 +54,9 @@ fn walk(project: &Path, folder: &Path, paths: &mut Vec<std::path::PathBuf>) -> s
     Ok(())
 }
 
-/// The header before a file, or its line in the directory at the end.
-fn header(out: &mut Vec<u8>, entry: &Entry, central: bool) -> std::io::Result<()> {
-    let length = u16::try_from(entry.name.len()).unwrap_or(u16::MAX);
-    out.write_all(if central { b"PK\x01\x02\x14\x03" } else { b"PK\x03\x04" })?;
-    // Version 2.0, names in UTF-8, stored, 1 January 1980.
-    for field in [20_u16, 1 << 11, 0, 0, 0x21] {
-        out.write_all(&field.to_le_bytes())?;
-    }
-    for field in [entry.sum, entry.size, entry.size] {
-        out.write_all(&field.to_le_bytes())?;
-    }
-    out.write_all(&length.to_le_bytes())?;
-    out.write_all(&0_u16.to_le_bytes())?;
-    if central {
-        // No comment, first disk, no attributes of the old kind; an ordinary file that its owner may change.
-        for field in [0_u16, 0, 0] {
-            out.write_all(&field.to_le_bytes())?;
-        }
-        out.write_all(&(0o100_644_u32 << 16).to_le_bytes())?;
-        out.write_all(&entry.at.to_le_bytes())?;
-    }
-    out.write_all(entry.name.as_bytes())
-}
-
-fn finish(archive: &mut Vec<u8>, entries: &[Entry]) -> std::io::Result<()> {
-    let begin = u32::try_from(archive.len()).unwrap_or(u32::MAX);
-    for entry in entries {
-        header(archive, entry, true)?;
-    }
-    let size = u32::try_from(archive.len()).unwrap_or(u32::MAX) - begin;
-    let count = u16::try_from(entries.len()).unwrap_or(u16::MAX);
-    archive.write_all(b"PK\x05\x06\0\0\0\0")?;
-    archive.write_all(&count.to_le_bytes())?;
-    archive.write_all(&count.to_le_bytes())?;
-    archive.write_all(&size.to_le_bytes())?;
-    archive.write_all(&begin.to_le_bytes())?;
-    archive.write_all(&[0, 0])
-}
-
-/// The CRC-32 that zip files carry.
-fn checksum(content: &[u8]) -> u32 {
-    !content.iter().fold(u32::MAX, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_checksum_is_the_one_of_zip() {
-        assert_eq!(checksum(b"123456789"), 0xcbf4_3926);
-    }
 
     #[test]
     fn a_folder_is_packed_without_links_and_without_what_is_denied() {

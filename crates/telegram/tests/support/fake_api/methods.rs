@@ -59,7 +59,6 @@ impl World {
             "editMessageText" => self.edit_message_text(body),
             "deleteMessage" => self.delete_message(body),
             "sendDocument" => self.send_document(body),
-            "sendChatAction" => self.open_chat(body).map(|_| json!(true)),
             "answerCallbackQuery" => self.answer_callback_query(body),
             "setMyCommands" => self.set_my_commands(body),
             "getChat" => self.known_chat(body).map(|chat| self.chat_object(chat)),
