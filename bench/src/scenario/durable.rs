@@ -72,7 +72,7 @@ fn add_rows(suite: &mut Suite, senders: usize, measured: &Measured) {
         median_of(bare, |report| report.delivery.p99_us / 1e3),
     );
     let rows = match senders {
-        1 => [rate, p50.bar(Bar::RatioAtMost(1.5)), p99],
+        1 => [rate, p50.bar(Bar::RatioAtMost(1.25)), p99],
         128 => [rate.bar(Bar::RatioAtLeast(0.7)), p50, p99.bar(Bar::AtMost(20.0))],
         _ => [rate, p50, p99],
     };

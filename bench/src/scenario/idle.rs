@@ -21,7 +21,7 @@ pub fn run(suite: &mut Suite) -> Result<()> {
         None => None,
     };
     suite.rows.push(
-        Row::new("10,000 idle connections", "KiB each", per_hub).against(per_bare).peer(per_peer).bar(Bar::AtMost(6.0)),
+        Row::new("10,000 idle connections", "KiB each", per_hub).against(per_bare).peer(per_peer).bar(Bar::AtMost(4.5)),
     );
     Ok(())
 }

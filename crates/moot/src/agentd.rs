@@ -168,7 +168,12 @@ async fn host(local: &Local, address: SocketAddr, mut stop: watch::Receiver<bool
     ended.map_err(|error| fault(&error))
 }
 
-fn inside(local: &Local, address: SocketAddr, daemon: MemberId, agents: Vec<AgentSpec>) -> Result<DaemonSettings, Fault> {
+fn inside(
+    local: &Local,
+    address: SocketAddr,
+    daemon: MemberId,
+    agents: Vec<AgentSpec>,
+) -> Result<DaemonSettings, Fault> {
     let data_dir = local.hub.data_dir().join(FOLDER);
     modes::make_folder(&data_dir)
         .map_err(|error| Fault::failed(format!("the folder `{}` cannot be made: {error}", data_dir.display())))?;

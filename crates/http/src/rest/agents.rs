@@ -6,10 +6,10 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::record::{CLOSED, Filter, OPEN};
 use folkmoot_core::{Actor, Millis, access, refusal};
+use folkmoot_doors::lark::objects::{MemoryObject, schemas};
 use folkmoot_hub::Hub;
 use folkmoot_hub::auth::Auth;
 use folkmoot_hub::login;
-use folkmoot_doors::lark::objects::{MemoryObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

@@ -8,9 +8,9 @@ use folkmoot_core::command::{Command, CreateInvite, Reply};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::{Invite, KeyHash, Role};
 use folkmoot_core::{Millis, access};
+use folkmoot_doors::lark::objects::schemas;
 use folkmoot_hub::Hub;
 use folkmoot_hub::auth::{Auth, random_hex};
-use folkmoot_doors::lark::objects::schemas;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -6,8 +6,8 @@ use folkmoot_core::decide::check_password;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::{access, refusal};
-use folkmoot_hub::auth::Auth;
 use folkmoot_doors::lark::objects::schemas;
+use folkmoot_hub::auth::Auth;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

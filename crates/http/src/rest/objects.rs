@@ -5,8 +5,8 @@ use axum::response::Response;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::{Millis, Refusal, State, refusal};
-use folkmoot_hub::Hub;
 use folkmoot_doors::lark::objects::{ChannelObject, DaemonAgentObject, MemberObject, MessageObject, schemas};
+use folkmoot_hub::Hub;
 use serde::Serialize;
 use utoipa::ToSchema;
 

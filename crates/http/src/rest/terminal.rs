@@ -5,9 +5,9 @@ use folkmoot_core::command::{AddMember, Command, Reply, UpdateMember};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::{Actor, Refusal, State, access, refusal};
+use folkmoot_doors::lark::objects::{ChannelObject, WorkspaceObject, schemas};
 use folkmoot_hub::Hub;
 use folkmoot_hub::auth::Auth;
-use folkmoot_doors::lark::objects::{ChannelObject, WorkspaceObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,8 +1,8 @@
 //! When to wait a moment before a commit, so that one commit serves more messages.
 //!
-//! A commit costs about the same for one message as for twenty. When many members speak at a steady pace, a few
-//! milliseconds of patience save most commits; when one member waits for each acknowledgement, patience only costs
-//! time. So the executor waits only if, going by the last moments, others are about to speak.
+//! A commit costs about the same for one message as for twenty. When many members speak at a steady pace, waiting a few
+//! milliseconds saves most commits; when one member waits for each acknowledgement, it only costs time. So the executor
+//! waits only if, going by the last moments, others are about to speak, and never longer than anybody would notice.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,20 +11,18 @@ use folkmoot_core::ids::MemberId;
 
 use super::{Job, Work};
 
-/// The longest a message waits for company.
-const GATHER_TIMEOUT: Duration = Duration::from_millis(40);
+/// The longest a message waits for company: half of it, on average, and nearly all that a delivery takes.
+const MAX_WAIT: Duration = Duration::from_millis(4);
 /// How far back the pace is judged.
 const WINDOW: Duration = Duration::from_millis(50);
 /// A batch of this size is worth a commit of its own.
-const FULL_BATCH: usize = 128;
+const FULL_BATCH: usize = 64;
 /// Fewer speakers than this in the window: everybody is served at once.
 const FEW_SPEAKERS: usize = 8;
 const REMEMBERED: usize = 1024;
 /// A lull is this many times the usual time between two arrivals.
 const LULL: u32 = 4;
 const SHORTEST_LULL: Duration = Duration::from_micros(200);
-/// Where arrivals are so far apart that a lull would last longer than this, looking for one costs more than it saves.
-const LONGEST_LULL: Duration = Duration::from_millis(5);
 
 /// How long to wait before a batch: until this many jobs wait, but no longer than this, and not through a lull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +59,7 @@ impl Pace {
         let count = self.expected();
         let between_arrivals = WINDOW / u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
         let lull = (between_arrivals * LULL).max(SHORTEST_LULL);
-        let lull = if lull > LONGEST_LULL { GATHER_TIMEOUT } else { lull };
-        (count > 1).then_some(Gathering { count, at_most: GATHER_TIMEOUT, lull })
+        (count > 1).then_some(Gathering { count, at_most: MAX_WAIT, lull })
     }
 
     fn note(&mut self, speakers: impl Iterator<Item = MemberId>, now: Instant) {
@@ -73,7 +70,7 @@ impl Pace {
         }
     }
 
-    /// How many will have spoken within the patience, at the pace of the window, each counted once: whoever waits for an
+    /// How many will have spoken by the end of the wait, at the pace of the window, each counted once: whoever waits for an
     /// answer does not speak again before it.
     fn expected(&self) -> usize {
         if self.arrivals.len() < FEW_SPEAKERS {
@@ -85,8 +82,8 @@ impl Pace {
         if speakers.len() < FEW_SPEAKERS {
             return 0;
         }
-        let per_gathering = self.arrivals.len() * GATHER_TIMEOUT.as_millis() as usize / WINDOW.as_millis() as usize;
-        per_gathering.min(speakers.len() * 3 / 4).min(FULL_BATCH)
+        let per_wait = self.arrivals.len() * MAX_WAIT.as_millis() as usize / WINDOW.as_millis() as usize;
+        (per_wait + 1).min(speakers.len() * 3 / 4).min(FULL_BATCH)
     }
 }
 
@@ -111,7 +108,7 @@ mod tests {
     #[test]
     fn many_members_at_a_steady_pace_share_commits() {
         // 500 members, one message each per second: one every 2 ms.
-        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 19);
+        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 3);
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::readings::{self, CatchUp};
 
 /// The socket is read into one buffer per thread; a connection keeps only what is left of an unfinished frame.
 const READ_BYTES: usize = 64 * 1024;
-const KEPT_BYTES: usize = 512;
+const KEPT_BYTES: usize = 256;
 /// How long a peer may take to answer our close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 

@@ -5,9 +5,9 @@ mod model;
 use std::time::Duration;
 
 use bytes::Bytes;
+use folkmoot_clients::Endpoint;
 use folkmoot_core::route::Chosen;
 use folkmoot_hub::doors::Boxed;
-use folkmoot_clients::Endpoint;
 use folkmoot_services::routing::choose::{Advisor, Candidate, Question};
 use folkmoot_services::routing::{Helpers, Recogniser, Spoken};
 

@@ -85,8 +85,8 @@ async fn a_start_mends_what_others_could_read_and_says_so() {
     with_mode(&hub.data, 0o755);
     hub.restart().await;
     assert_eq!((mode(&database), mode(&hub.data)), (0o600, 0o700));
-    let log = hub.log();
     for path in [&database, &hub.data] {
+        let log = hub.logged(&format!("`{}`", path.display())).await;
         let said = |line: &&str| line.contains("others could read") && line.contains(&format!("`{}`", path.display()));
         assert_eq!(log.lines().filter(said).count(), 1, "{log}");
     }

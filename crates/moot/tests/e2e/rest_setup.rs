@@ -21,8 +21,8 @@ async fn from_elsewhere(hub: &Hub, method: Method, path: &str, body: Value) -> A
     Answer::of(format!("{method} {path}"), request).await
 }
 
-fn printed_code(hub: &Hub) -> String {
-    let log = hub.log();
+async fn printed_code(hub: &Hub) -> String {
+    let log = hub.logged("one-time code: ").await;
     let (_, rest) = log.split_once("one-time code: ").expect("the code is printed");
     rest.split_whitespace().next().expect("a code").to_owned()
 }
@@ -51,7 +51,7 @@ async fn the_first_account_from_elsewhere_needs_the_printed_code() {
     wrong["setup_code"] = json!("00000-00000");
     from_elsewhere(&hub, Method::POST, "/v1/auth/register", wrong).await.refused(403, "FORBIDDEN");
     let mut right = account("alice");
-    right["setup_code"] = json!(printed_code(&hub));
+    right["setup_code"] = json!(printed_code(&hub).await);
     from_elsewhere(&hub, Method::POST, "/v1/auth/register", right).await.created();
     // Registration is open in these tests: later accounts need no code.
     from_elsewhere(&hub, Method::POST, "/v1/auth/register", account("bob")).await.created();

@@ -165,7 +165,7 @@ async fn a_port_that_is_taken_closes_the_door_and_nothing_else() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address");
     let hub = Setup::default().env("MOOT_SMARTHOLE__LISTEN", &address.to_string()).start().await;
-    let log = hub.log();
+    let log = hub.logged("smarthole.listen").await;
     let line = log.lines().find(|line| line.contains("smarthole")).expect("a line about it");
     assert!(line.contains(&address.port().to_string()) && line.contains("smarthole.listen"), "{line}");
     let client = reqwest::Client::builder().no_proxy().build().expect("a client");

@@ -85,6 +85,12 @@ impl Hub {
         self.log.lock().expect("log").clone()
     }
 
+    /// The same, as soon as these words are in it: what the process writes arrives a moment later.
+    pub async fn logged(&self, words: &str) -> String {
+        let said = || async { Some(self.log()).filter(|log| log.contains(words)) };
+        super::eventually(&format!("the hub logs `{words}`"), said).await
+    }
+
     pub fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
     }

@@ -49,6 +49,9 @@ export class Hub {
       XDG_DATA_HOME: join(this.home, 'share'),
       MOOT_SMARTHOLE__ENABLED: 'false',
       MOOT_SERVER__PUBLIC_URL: this.url,
+      // No test meets a deadline of the hub because the machine is busy.
+      MOOT_SERVER__HEADER_TIMEOUT_S: '600',
+      MOOT_SERVER__WRITE_TIMEOUT_S: '600',
       ...this.env,
     };
     const args = ['serve', '--listen', `127.0.0.1:${this.port}`, '--data-dir', this.data];

@@ -22,7 +22,9 @@ impl Session for EchoSession {
     fn on_text(&mut self, text: &str, _now: Millis) -> Vec<Step> {
         let words: Vec<&str> = text.splitn(3, ' ').collect();
         match words[..] {
-            ["join", token] => vec![Step::Ask(Ask::LogIn { token: token.to_owned(), agent: None, dialect: "" }, ticket("join"))],
+            ["join", token] => {
+                vec![Step::Ask(Ask::LogIn { token: token.to_owned(), agent: None, dialect: "" }, ticket("join"))]
+            }
             ["say", channel, content] => {
                 let send = Send { channel: ChannelId::parse(channel), content: content.to_owned(), ..Send::default() };
                 let ask = Ask::Do { command: Box::new(Command::Send(send)), on_behalf: None };
