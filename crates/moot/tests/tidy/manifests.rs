@@ -101,10 +101,10 @@ fn features(arguments: &[&str]) -> BTreeSet<String> {
 fn running_the_hub_and_testing_it_build_the_same() {
     let makefile = read("Makefile");
     let shared = makefile.lines().find_map(|line| line.strip_prefix("SHARED := ")).expect("`SHARED` in the Makefile");
-    let mut run: Vec<&str> = vec!["-p", "folkmoot-server", "-e", "normal"];
+    let mut run: Vec<&str> = vec!["-p", "folkmoot-moot", "-e", "normal"];
     run.extend(shared.split_whitespace());
     let all = features(&["--workspace", "-e", "normal,dev"]);
-    for one in [features(&run), features(&["-p", "folkmoot-server", "-e", "normal,dev"])] {
+    for one in [features(&run), features(&["-p", "folkmoot-moot", "-e", "normal,dev"])] {
         assert!(one.len() > 100, "cargo tree says hardly anything: {one:?}");
         let other: Vec<_> = one.difference(&all).collect();
         assert!(other.is_empty(), "`make test` builds these with other features: {other:#?}");
