@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
@@ -25,8 +26,8 @@ pub trait DoorHost: Send + Sync {
 
     /// Takes a request to its address in its own way; otherwise it becomes a connection like any other. `socket` is who is at
     /// the other end of the wire, whatever a proxy says.
-    fn upgrade(&self, _socket: SocketAddr, request: Request<Body>) -> Result<Response<Body>, Request<Body>> {
-        Err(request)
+    fn upgrade(&self, _socket: SocketAddr, request: Request<Body>) -> ControlFlow<Response<Body>, Request<Body>> {
+        ControlFlow::Continue(request)
     }
 
     /// What a session asked that only this door knows, in the order in which it was asked.

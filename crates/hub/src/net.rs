@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,11 +168,14 @@ async fn respond(
     let peer = Peer(hub.peer_of(address, request.headers()));
     let door = door_at(&hub, request.uri()).filter(|_| !is_navigation(&request));
     if let Some(door) = door {
-        let untaken = match hub.doors().host(door.door()) {
+        let flow = match hub.doors().host(door.door()) {
             Some(host) => host.upgrade(address, request),
-            None => Err(request),
+            None => ControlFlow::Continue(request),
         };
-        return Ok(untaken.unwrap_or_else(|request| upgrade(&hub, door, peer.0.ip(), request)));
+        return Ok(match flow {
+            ControlFlow::Break(response) => response,
+            ControlFlow::Continue(request) => upgrade(&hub, door, peer.0.ip(), request),
+        });
     }
     request.extensions_mut().insert(peer);
     router.oneshot(request).await

@@ -1,4 +1,4 @@
-//! What an agent is, and its life: connect, serve, come back after a loss, let go before the end.
+//! What an agent is: how it introduces itself, and its operations.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -6,17 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use folkmoot_clients::Backoff;
 use folkmoot_wire::chopsticks::{Guilds, Hello, MAX_GUILDS, PROTOCOL_VERSION, Req, Resp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::connection::{self, End};
 use crate::error::OpError;
 use crate::link::Context;
-
-const MAX_JITTER: Duration = Duration::from_millis(500);
 
 /// How an agent introduces itself, and where.
 #[derive(Clone, Debug)]
@@ -107,35 +103,6 @@ impl Agent {
     /// What operations get, for work that no request begins: timers, for example.
     pub fn context(&self) -> Context {
         self.context.clone()
-    }
-
-    /// Serves until `stop` is done: then lets go of every session, closes the connection and returns.
-    pub async fn run(self, stop: impl Future<Output = ()>) {
-        tokio::pin!(stop);
-        // As runners do: 1 s, doubling up to 30 s, and up to half a second more, so that agents that lost the same
-        // controller do not all come back at the same moment.
-        let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30)).plus_up_to(MAX_JITTER);
-        loop {
-            let end = connection::run(&self, stop.as_mut()).await;
-            match end {
-                End::Stopped => return,
-                End::Lost(cause) => {
-                    tracing::warn!(agent = %self.config.agent_id, %cause, "the connection to the controller is lost");
-                    backoff.reset();
-                }
-                End::Unreachable(cause) => {
-                    tracing::warn!(agent = %self.config.agent_id, %cause, "the controller cannot be reached");
-                }
-                End::Refused(cause) => {
-                    tracing::error!(agent = %self.config.agent_id, %cause, "the controller refuses this agent");
-                }
-            }
-            let wait = backoff.next(rand::random());
-            tokio::select! {
-                () = stop.as_mut() => return,
-                () = tokio::time::sleep(wait) => {}
-            }
-        }
     }
 
     pub(crate) fn config(&self) -> &Config {

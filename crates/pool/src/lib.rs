@@ -38,13 +38,14 @@
 //! }
 //! ```
 //!
-//! Reading order: what travels is `folkmoot_wire::chopsticks`; [`agent`] (what an agent is, and its life) → [`link`] (what operations may
-//! say) → `connection` (one connection) → [`jukebox`] (the built-in player).
+//! Reading order: what travels is `folkmoot_wire::chopsticks`; [`agent`] (what an agent is) → [`link`] (what operations may
+//! say) → `connection` (one connection) → `life` (one after another) → [`jukebox`] (the built-in player).
 
 pub mod agent;
 mod connection;
 pub mod error;
 pub mod jukebox;
+mod life;
 pub mod link;
 
 pub use agent::{Agent, Config};

@@ -64,9 +64,9 @@ fn collect(top: &Path, folder: &Path, found: &mut Vec<Source>) {
 
 /// Tests that stand in the file stand at its end.
 fn without_tests(text: &str) -> &str {
-    let begins = text.match_indices("#[cfg(test)]\nmod ").find(|(at, start)| {
+    let begins = text.match_indices("#[cfg(test)]\n").find(|(at, start)| {
         let line = text[at + start.len()..].lines().next().unwrap_or_default();
-        line.ends_with('{')
+        line.contains("mod ") && line.ends_with('{')
     });
     begins.map_or(text, |(at, _)| &text[..at])
 }

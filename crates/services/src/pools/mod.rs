@@ -20,6 +20,7 @@ pub mod words;
 use std::any::Any;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::ControlFlow;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,8 +144,8 @@ impl DoorHost for Pools {
         if self.is_enabled { DoorStatus::Open } else { DoorStatus::Off }
     }
 
-    fn upgrade(&self, socket: SocketAddr, request: Request<Body>) -> Result<Response<Body>, Request<Body>> {
-        Ok(door::upgrade(self, socket, request))
+    fn upgrade(&self, socket: SocketAddr, request: Request<Body>) -> ControlFlow<Response<Body>, Request<Body>> {
+        ControlFlow::Break(door::upgrade(self, socket, request))
     }
 
     fn asked<'a>(

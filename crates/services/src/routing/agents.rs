@@ -56,7 +56,7 @@ pub fn take_up(routing: &Routing, route: &Arc<Route>) {
             });
             match direct {
                 Some(channel) if answered(&routing, channel, agent, since).await => {
-                    take(&routing, agent, route.id).await
+                    take(&routing, agent, route.id).await;
                 }
                 _ => hand_over(&routing, &route, agent),
             }

@@ -9,7 +9,6 @@ use crate::delivery::{Delivery, DeliveryState};
 use crate::event::Event;
 use crate::ids::*;
 use crate::lookup::LookupExt;
-use crate::model::*;
 use crate::record::Record;
 use crate::refusal::{self, Refusal};
 use crate::run::{Run, RunState};
