@@ -103,7 +103,10 @@ impl Daemon {
 
     pub(super) fn host(&mut self, agents: Vec<AgentSpec>) {
         self.wanted = agents;
-        if self.link.is_ready() {
+        // Before the first registration has ended the link is not ready, and nobody else would look at the list again.
+        if self.registering {
+            self.register_again = true;
+        } else if self.link.is_ready() {
             self.register();
         }
     }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 use super::{Daemon, DaemonEvent, Hosted, Live, RunPlace, Ticket};
-use crate::settings::{DaemonSettings, EngineAgent, Policy};
+use crate::settings::{AgentSpec, DaemonSettings, EngineAgent, Kind, Policy};
 use crate::wake::Wake;
 use crate::wake::tests::wake;
 
@@ -155,4 +155,21 @@ async fn a_decision_that_is_told_before_the_receipt_of_its_question_is_asked_for
     let ask = alone.asks_the_hub().await;
     alone.hub_says(&ask, json!({"id": "apr_1", "status": "denied", "review_note": "no"})).await;
     assert!(alone.daemon.live[&TICKET].asks.is_empty());
+}
+
+#[tokio::test]
+async fn an_agent_that_is_hosted_while_others_are_being_registered_is_registered_after_them() {
+    let mut alone = Alone::with_a_run().await;
+    let spec = |name: &str| {
+        let engine = (*agent(std::path::Path::new("/")).spec).clone();
+        AgentSpec { name: name.to_owned(), id: Some(format!("mem_{name}")), kind: Kind::Engine(engine) }
+    };
+    let first = vec![spec("other")];
+    alone.daemon.wanted = first.clone();
+    alone.daemon.registering = true;
+    alone.daemon.handle(DaemonEvent::Agents(vec![spec("other"), spec("claude")])).await;
+    let login = alone.daemon.login;
+    alone.daemon.handle(DaemonEvent::Registered { login, agents: Ok(first) }).await;
+    let wanted: Vec<_> = alone.daemon.wanted.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!(wanted, ["other", "claude"]);
 }
