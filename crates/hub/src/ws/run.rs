@@ -1,5 +1,6 @@
 //! The task of one connection: reads frames, drives the session, and writes only what the socket could not take at once.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{poll_fn, ready};
@@ -24,7 +25,7 @@ use tungstenite::{Message, Utf8Bytes};
 
 use crate::auth::Identity;
 use crate::connection::{Chunk, Connection, Phase, frame};
-use crate::doors::HostAnswer;
+use crate::doors::{Boxed, HostAnswer};
 use crate::executor::{Job, Respond, Work};
 use crate::hub::Hub;
 use crate::login;
@@ -101,7 +102,7 @@ enum Incoming {
     Binary,
     SignOfLife,
     /// What the session wants by itself, after a log-in or at its time.
-    Own(Ask, Ticket),
+    Own(Box<(Ask, Ticket)>),
     /// The peer closed, or broke the protocol; this much is said before the end.
     End(Option<(u16, &'static str)>),
 }
@@ -255,12 +256,14 @@ impl Driver {
             }
             Incoming::Binary => self.session.on_binary(now),
             Incoming::SignOfLife => return self.session.on_sign_of_life(now),
-            Incoming::Own(ask, ticket) => return self.ask(ask, ticket).await,
+            Incoming::Own(own) => vec![Step::Ask(own.0, own.1)],
             Incoming::End(None) => return self.connection.abandon(),
             Incoming::End(Some((code, reason))) => vec![Step::Close { code, reason }],
         };
         for step in steps {
-            self.perform(step).await;
+            if let Some(waiting) = self.perform(step) {
+                waiting.await;
+            }
         }
     }
 
@@ -288,10 +291,13 @@ impl Driver {
         }
     }
 
-    async fn perform(&mut self, step: Step) {
+    fn perform(&mut self, step: Step) -> Option<Boxed<'_, ()>> {
         match step {
-            Step::Ask(ask, ticket) => self.ask(ask, ticket).await,
-            other => self.do_now(other),
+            Step::Ask(ask, ticket) => self.ask(ask, ticket),
+            other => {
+                self.do_now(other);
+                None
+            }
         }
     }
 
@@ -308,69 +314,79 @@ impl Driver {
             // Asking may wait for others. It comes before whatever else was read, in the order in which it was wanted.
             Step::Ask(ask, ticket) => {
                 let before = self.pending.iter().take_while(|waiting| matches!(waiting, Incoming::Own(..))).count();
-                self.pending.insert(before, Incoming::Own(ask, ticket));
+                self.pending.insert(before, Incoming::Own(Box::new((ask, ticket))));
             }
         }
     }
 
     /// What waits for others is put aside while it does: a connection is as large as its largest part, also when it is quiet.
-    async fn ask(&mut self, ask: Ask, ticket: Ticket) {
+    fn ask(&mut self, ask: Ask, ticket: Ticket) -> Option<Boxed<'_, ()>> {
         match ask {
             Ask::LogIn { token, agent, dialect } => {
-                let now = self.hub.now();
-                let proven = self.hub.with_state(|state| {
-                    let identity = self.hub.auth().identify(state, &token, now)?;
-                    match agent {
-                        Some(agent) => {
-                            let member = access::speaks_for(state, identity.member, agent)?;
-                            Ok(Identity { member, ..identity })
-                        }
-                        None => Ok(identity),
-                    }
-                });
-                let spoken = self.hub.doors().dialect(self.connection.protocol.door(), dialect);
-                if let Some(spoken) = spoken.filter(|_| proven.is_ok() && !dialect.is_empty()) {
-                    self.connection.speak(spoken);
-                }
-                Box::pin(self.log_in(proven, ticket)).await;
+                let proven = self.identify(&token, agent, dialect);
+                return Some(Box::pin(self.log_in(proven, ticket)));
             }
-            Ask::Prove { login, secret } => {
-                self.connection.flush();
-                let proven = Box::pin(login::prove(&self.hub, &login, secret, self.connection.address)).await;
-                Box::pin(self.log_in(proven.map_err(Refusal::from), ticket)).await;
+            Ask::Prove { login, secret } => return Some(Box::pin(self.prove(login, secret, ticket))),
+            Ask::Host(what) => return Some(Box::pin(self.ask_host(what, ticket))),
+            Ask::Poll(poll) => {
+                let actor = Actor { on_behalf: poll.on_behalf, ..self.actor()? };
+                return Some(Box::pin(self.poll(actor, poll, ticket)));
             }
             Ask::Do { command, on_behalf } => {
-                let Some(actor) = self.actor() else { return };
-                let actor = Actor { on_behalf, ..actor };
+                let actor = Actor { on_behalf, ..self.actor()? };
                 match self.hub.admits(actor, &command) {
                     Ok(()) => self.submit(actor, Work::Decide(command), ticket),
                     Err(refusal) => readings::refuse(&self.hub, &self.connection, &ticket, &refusal),
                 }
             }
             Ask::Unsubscribe { channel } => {
-                let Some(actor) = self.actor() else { return };
+                let actor = self.actor()?;
                 self.submit(actor, Work::Unsubscribe { connection: self.connection.id, channel }, ticket);
             }
-            Ask::Poll(poll) => {
-                let Some(actor) = self.actor() else { return };
-                let actor = Actor { on_behalf: poll.on_behalf, ..actor };
-                Box::pin(readings::poll(&self.hub, &self.connection, actor, poll, &ticket)).await;
-            }
-            Ask::Query(query) => {
-                let Some(actor) = self.actor() else { return };
-                readings::query(&self.hub, &self.connection, actor, query, ticket);
-            }
-            Ask::Host(what) => {
-                let (hub, connection) = (self.hub.clone(), Arc::clone(&self.connection));
-                let Some(host) = hub.doors().host(connection.protocol.door()) else { return };
-                if let HostAnswer::LogIn(outcome) = host.asked(&connection, what, ticket) {
-                    self.finish_login(outcome.await);
-                }
-            }
+            Ask::Query(query) => readings::query(&self.hub, &self.connection, self.actor()?, query, ticket),
             Ask::Resume { positions } => {
-                let Some(actor) = self.actor() else { return };
+                let actor = self.actor()?;
                 self.catching_up.push_back(CatchUp::new(actor, positions, ticket));
             }
+        }
+        None
+    }
+
+    /// Who a token is, and in whose name it speaks; whoever is proven is spoken to as it asked for.
+    fn identify(&self, token: &str, agent: Option<MemberId>, dialect: &str) -> Result<Identity, Refusal> {
+        let now = self.hub.now();
+        let identity = self.hub.with_state(|state| {
+            let identity = self.hub.auth().identify(state, token, now)?;
+            match agent {
+                Some(agent) => {
+                    let member = access::speaks_for(state, identity.member, agent)?;
+                    Ok(Identity { member, ..identity })
+                }
+                None => Ok::<_, Refusal>(identity),
+            }
+        })?;
+        let spoken = self.hub.doors().dialect(self.connection.protocol.door(), dialect);
+        if let Some(spoken) = spoken.filter(|_| !dialect.is_empty()) {
+            self.connection.speak(spoken);
+        }
+        Ok(identity)
+    }
+
+    async fn prove(&mut self, login: String, secret: String, ticket: Ticket) {
+        self.connection.flush();
+        let proven = login::prove(&self.hub, &login, secret, self.connection.address).await;
+        self.log_in(proven.map_err(Refusal::from), ticket).await;
+    }
+
+    async fn poll(&mut self, actor: Actor, poll: folkmoot_doors::Poll, ticket: Ticket) {
+        readings::poll(&self.hub, &self.connection, actor, poll, &ticket).await;
+    }
+
+    async fn ask_host(&mut self, what: Box<dyn Any + Send>, ticket: Ticket) {
+        let (hub, connection) = (self.hub.clone(), Arc::clone(&self.connection));
+        let Some(host) = hub.doors().host(connection.protocol.door()) else { return };
+        if let HostAnswer::LogIn(outcome) = host.asked(&connection, what, ticket) {
+            self.finish_login(outcome.await);
         }
     }
 
