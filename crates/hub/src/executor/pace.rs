@@ -11,8 +11,12 @@ use folkmoot_core::ids::MemberId;
 
 use super::{Job, Work};
 
-/// The longest a message waits for company: half of it, on average, and nearly all that a delivery takes.
-const MAX_WAIT: Duration = Duration::from_millis(4);
+/// How long a message waits for company where many speak: half of it, on average, and nearly all that a delivery takes.
+const WAIT: Duration = Duration::from_millis(4);
+/// The longest it waits, where few speak and a commit would otherwise serve one or two.
+const MAX_WAIT: Duration = Duration::from_millis(16);
+/// A commit that serves this many is worth it.
+const GOOD_BATCH: u32 = 8;
 /// How far back the pace is judged.
 const WINDOW: Duration = Duration::from_millis(50);
 /// A batch of this size is worth a commit of its own.
@@ -59,7 +63,13 @@ impl Pace {
         let count = self.expected();
         let between_arrivals = WINDOW / u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
         let lull = (between_arrivals * LULL).max(SHORTEST_LULL);
-        (count > 1).then_some(Gathering { count, at_most: MAX_WAIT, lull })
+        (count > 1).then_some(Gathering { count, at_most: self.wait(), lull })
+    }
+
+    /// Until a good batch has come, within bounds.
+    fn wait(&self) -> Duration {
+        let count = u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
+        (WINDOW * GOOD_BATCH / count).clamp(WAIT, MAX_WAIT)
     }
 
     fn note(&mut self, speakers: impl Iterator<Item = MemberId>, now: Instant) {
@@ -82,7 +92,7 @@ impl Pace {
         if speakers.len() < FEW_SPEAKERS {
             return 0;
         }
-        let per_wait = self.arrivals.len() * MAX_WAIT.as_millis() as usize / WINDOW.as_millis() as usize;
+        let per_wait = self.arrivals.len() * self.wait().as_millis() as usize / WINDOW.as_millis() as usize;
         (per_wait + 1).min(speakers.len() * 3 / 4).min(FULL_BATCH)
     }
 }
@@ -108,7 +118,7 @@ mod tests {
     #[test]
     fn many_members_at_a_steady_pace_share_commits() {
         // 500 members, one message each per second: one every 2 ms.
-        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 3);
+        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 8);
     }
 
     #[test]
