@@ -4,7 +4,8 @@
 //! and the caller hears of it after the commit.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -14,10 +15,25 @@ use crate::{DatabaseError, Schema};
 /// How many closures share one commit.
 const MAX_BATCH: usize = 64;
 
-/// A handle on the thread; cheap to clone. The file is closed when the last one is gone.
+/// A handle on the thread; cheap to clone. When the last one is gone the file is closed, with everything in it and nothing beside it.
 #[derive(Clone, Debug)]
-pub struct Worker {
-    jobs: mpsc::Sender<Job>,
+pub struct Worker(Arc<Handle>);
+
+#[derive(Debug)]
+struct Handle {
+    /// Both are there until the end.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        // Work that holds a handle may be what lets go of the last one: a thread cannot wait for itself.
+        if let Some(thread) = self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Runs in a transaction, if there could be one, and leaves behind whoever is to be told how that ended.
@@ -35,11 +51,11 @@ impl Worker {
         let (jobs, waiting) = mpsc::channel();
         let thread = Thread { connection, path: path.to_owned() };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name(name)
             .spawn(move || thread.run(&waiting))
             .map_err(DatabaseError::in_file(path))?;
-        Ok(Self { jobs })
+        Ok(Self(Arc::new(Handle { jobs: Some(jobs), thread: Some(thread) })))
     }
 
     /// Runs `work` in a transaction; what it returns comes after the commit. An error undoes all it did.
@@ -69,7 +85,10 @@ impl Worker {
                 let _ = sender.send(told);
             })
         });
-        self.jobs.send(job).map_err(|_| DatabaseError::Closed)?;
+        let sent = self.0.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
+        if !sent {
+            return Err(DatabaseError::Closed.into());
+        }
         receiver.await.unwrap_or(Err(DatabaseError::Closed.into()))
     }
 }
@@ -153,6 +172,18 @@ mod tests {
         let (failed, stored) = tokio::join!(failing, worker.transact(|connection| add(connection, 2)));
         assert_eq!((failed, stored), (Err(DatabaseError::Failed("no".into())), Ok(())));
         assert_eq!(count(&worker).await, 1);
+    }
+
+    #[tokio::test]
+    async fn when_the_last_handle_is_gone_the_file_alone_holds_everything() {
+        let (folder, worker) = worker();
+        let other = worker.clone();
+        other.transact(|connection| add(connection, 1)).await.unwrap();
+        drop((worker, other));
+        assert!(!folder.path().join("one.db-wal").exists());
+        let file = Connection::open(folder.path().join("one.db")).unwrap();
+        let count: i64 = file.query_row("SELECT count(*) FROM one", [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 1);
     }
 
     #[tokio::test]
