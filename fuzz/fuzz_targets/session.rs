@@ -17,6 +17,8 @@ use hall::{Hall, Heard};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use support::World;
+// Of what is included below, and of the tests that it was written for.
+use uuid as _;
 
 // The hub without sockets that the door's own tests use, though not all of it. It checks every frame.
 #[allow(dead_code)]
