@@ -77,7 +77,9 @@ impl Dialect {
     /// The first frame after the upgrade, where the client speaks first.
     pub fn opening(self, token: &str, room: &str) -> Option<String> {
         match self {
-            Self::Lark => Some(format!(r#"{{"v":1,"type":"auth.login","ts":0,"data":{{"token":"{token}"}}}}"#)),
+            Self::Lark => {
+                Some(format!(r#"{{"v":1,"type":"auth.login","ts":0,"data":{{"token":"{token}","frames":"plain"}}}}"#))
+            }
             // The token is the pair of name and key, as JSON.
             Self::Snek | Self::SnekCalls => Some(format!(r#"{{"method":"login","args":{token},"callId":"login"}}"#)),
             Self::Bare => Some(room.to_owned()),
