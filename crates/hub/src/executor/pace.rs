@@ -11,12 +11,12 @@ use folkmoot_core::ids::MemberId;
 
 use super::{Job, Work};
 
-/// How long a message waits for company where many speak: half of it, on average, and nearly all that a delivery takes.
-const WAIT: Duration = Duration::from_millis(4);
+/// How long a message waits for company where very many speak: half of it, on average, and nearly all that a delivery takes.
+const MIN_WAIT: Duration = Duration::from_millis(4);
 /// The longest it waits, where few speak and a commit would otherwise serve one or two.
-const MAX_WAIT: Duration = Duration::from_millis(16);
+const MAX_WAIT: Duration = Duration::from_millis(40);
 /// A commit that serves this many is worth it.
-const GOOD_BATCH: u32 = 8;
+const GOOD_BATCH: u32 = 20;
 /// How far back the pace is judged.
 const WINDOW: Duration = Duration::from_millis(50);
 /// A batch of this size is worth a commit of its own.
@@ -27,6 +27,8 @@ const REMEMBERED: usize = 1024;
 /// A lull is this many times the usual time between two arrivals.
 const LULL: u32 = 4;
 const SHORTEST_LULL: Duration = Duration::from_micros(200);
+/// Where arrivals are so far apart that a lull would last longer than this, looking for one costs more than it saves.
+const LONGEST_LULL: Duration = Duration::from_millis(5);
 
 /// How long to wait before a batch: until this many jobs wait, but no longer than this, and not through a lull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,13 +65,14 @@ impl Pace {
         let count = self.expected();
         let between_arrivals = WINDOW / u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
         let lull = (between_arrivals * LULL).max(SHORTEST_LULL);
+        let lull = if lull > LONGEST_LULL { MAX_WAIT } else { lull };
         (count > 1).then_some(Gathering { count, at_most: self.wait(), lull })
     }
 
     /// Until a good batch has come, within bounds.
     fn wait(&self) -> Duration {
         let count = u32::try_from(self.arrivals.len().max(1)).unwrap_or(u32::MAX);
-        (WINDOW * GOOD_BATCH / count).clamp(WAIT, MAX_WAIT)
+        (WINDOW * GOOD_BATCH / count).clamp(MIN_WAIT, MAX_WAIT)
     }
 
     fn note(&mut self, speakers: impl Iterator<Item = MemberId>, now: Instant) {
@@ -118,7 +121,7 @@ mod tests {
     #[test]
     fn many_members_at_a_steady_pace_share_commits() {
         // 500 members, one message each per second: one every 2 ms.
-        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 8);
+        assert_eq!(pace_of((0..100).map(|number| (number * 2, number.into()))), 19);
     }
 
     #[test]
