@@ -175,5 +175,5 @@ async fn one_who_reads_everything_over_and_over_does_not_hold_up_another_who_wri
     for reader in readers {
         reader.join().expect("a reader");
     }
-    assert!(busy < quiet * 20 + Duration::from_secs(5), "{busy:?} instead of {quiet:?}");
+    assert!(busy < quiet * 20 + Duration::from_secs(1), "{busy:?} instead of {quiet:?}");
 }

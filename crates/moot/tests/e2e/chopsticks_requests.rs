@@ -125,8 +125,10 @@ async fn requests_of_a_lost_agent_fail_at_once() {
     let mut worker = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
     let asked = ask(&alice, "a1", "status");
     worker.asked().await;
+    let began = std::time::Instant::now();
     drop(worker);
     asked.await.unwrap().refused(404, "agent-offline");
+    assert!(began.elapsed().as_secs() < 20, "not after the time-out of a request");
 }
 
 #[tokio::test]

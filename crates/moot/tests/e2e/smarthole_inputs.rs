@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::bot::openai::{FakeOpenAi, Reply};
 use crate::support::smarthole::{SmartHole, client};
-use crate::support::{DEADLINE, Hub, Member, Setup, eventually, items, moot, register, start, text};
+use crate::support::{Hub, Member, Setup, eventually, items, moot, register, start, text};
 
 const RECORDING: &[u8] = b"RIFF....WAVE of somebody who speaks";
 
@@ -186,5 +186,5 @@ async fn a_model_that_never_answers_leaves_it_to_the_words_when_its_time_is_over
     assert_eq!(weather.message().await["id"], answer["message_id"]);
     mail.heard_nothing().await;
     assert_eq!(model.asked().len(), 1, "the model was asked");
-    assert!(took >= Duration::from_secs(1) && took < DEADLINE, "{took:?}");
+    assert!(took >= Duration::from_secs(1) && took < Duration::from_secs(6), "{took:?}");
 }
