@@ -28,9 +28,12 @@ pub fn of(data_dir: &Path, agent: &str) -> std::io::Result<String> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     let token = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+    // Under another name first: whoever finds a token finds the whole of it.
+    let unfinished = path.with_extension("new");
+    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
     file.write_all(token.as_bytes())?;
     file.sync_all()?;
+    std::fs::rename(&unfinished, &path)?;
     Ok(token)
 }
 
@@ -49,5 +52,17 @@ mod tests {
         assert_ne!(of(folder.path(), "other").unwrap(), token);
         let mode = path(folder.path(), "My Agent").metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_a_killed_daemon_left_half_written_is_no_token() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = path(folder.path(), "echo");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path.with_extension("new"), "half").unwrap();
+        assert!(!path.exists());
+        let token = of(folder.path(), "echo").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), token);
+        assert!(!path.with_extension("new").exists());
     }
 }
