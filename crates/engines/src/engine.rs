@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -257,8 +258,24 @@ pub struct Output {
     pub send: Vec<String>,
     /// Nothing more will be said.
     pub close: bool,
-    /// Call [`Dialog::settled`] if no line comes for a moment.
-    pub settle: bool,
+    /// Call [`Dialog::settled`] if no line comes for this long.
+    pub settle: Option<Duration>,
+    /// Words as the engine finds them, before they are an answer.
+    pub pieces: Vec<Piece>,
+    /// Names of lines that nobody here knows; they are counted and shown, never an error.
+    pub unknown: Vec<String>,
+}
+
+/// How long a failure may still be taken back by the engine.
+pub const SETTLE: Duration = Duration::from_secs(2);
+
+/// Some of what an engine is saying; the next piece goes on where this one ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Answer(String),
+    Thought(String),
+    /// What was said so far is said; what follows begins anew.
+    Break,
 }
 
 impl Output {
@@ -269,6 +286,18 @@ impl Output {
     /// One JSON line.
     pub fn send(&mut self, line: &Value) {
         self.send.push(format!("{line}\n"));
+    }
+
+    pub fn say(&mut self, piece: impl Into<String>) {
+        self.pieces.push(Piece::Answer(piece.into()));
+    }
+
+    pub fn think(&mut self, piece: impl Into<String>) {
+        self.pieces.push(Piece::Thought(piece.into()));
+    }
+
+    pub fn unknown(&mut self, name: impl Into<String>) {
+        self.unknown.push(name.into());
     }
 }
 

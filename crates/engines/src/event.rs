@@ -273,6 +273,26 @@ impl EngineEvent {
         })
     }
 
+    /// The engine has trouble with its model and tries again by itself. One action for all attempts, so that the last one is
+    /// what people see; `going_on` ends it.
+    pub fn retrying(engine: &EngineId, why: impl Into<String>) -> Self {
+        let action = Action::new(format!("{engine}.retry"), ActionKind::Warning, why);
+        Self::Action(ActionEvent {
+            engine: engine.clone(),
+            action,
+            phase: Phase::Updated,
+            ok: None,
+            message: None,
+            level: Some(Level::Warning),
+        })
+    }
+
+    /// What was tried again worked.
+    pub fn going_on(engine: &EngineId, why: impl Into<String>) -> Self {
+        let action = Action::new(format!("{engine}.retry"), ActionKind::Warning, why);
+        Self::action(engine, action, Phase::Completed, Some(true))
+    }
+
     /// The event as one line of JSON, without the line end.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("events hold nothing that JSON cannot say")

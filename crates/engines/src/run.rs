@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -22,8 +22,6 @@ use crate::warm::{Live, WarmPool};
 
 /// Events that wait for a slow reader; then the engine waits too.
 const QUEUE: usize = 64;
-/// How long a failure may still be taken back by the engine.
-const SETTLE: Duration = Duration::from_secs(2);
 
 /// What to run.
 #[derive(Clone, Debug, Default)]
@@ -346,7 +344,7 @@ impl Driver {
             let steps = self.contract.admit(event);
             self.carry_out(steps).await?;
         }
-        Ok(out.settle.then(|| Instant::now() + SETTLE))
+        Ok(out.settle.map(|after| Instant::now() + after))
     }
 
     async fn carry_out(&mut self, steps: Vec<Step>) -> Result<(), Stop> {

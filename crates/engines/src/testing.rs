@@ -72,7 +72,7 @@ impl Play {
     fn with(&mut self, call: impl FnOnce(&mut dyn Dialog, &mut Output)) {
         let mut out = Output::default();
         call(&mut *self.dialog, &mut out);
-        self.settles = out.settle;
+        self.settles = out.settle.is_some();
         self.sent.extend(out.send.iter().filter_map(|line| serde_json::from_str(line).ok()));
         let steps = out.events.into_iter().flat_map(|event| self.contract.admit(event)).collect::<Vec<_>>();
         self.events.extend(steps.into_iter().filter_map(|step| match step {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ID;
 use super::wire::{Body, OpencodeLine, Tool};
-use crate::engine::{Exit, Order, Output};
+use crate::engine::{Exit, Order, Output, SETTLE};
 use crate::event::{Action, ActionEvent, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{copy, field, shortened};
 use crate::tools::{self, Folder};
@@ -67,12 +67,12 @@ pub fn translate(state: &mut State, line: &OpencodeLine<'_>, out: &mut Output) {
     match &line.body {
         Body::Error(error) => {
             state.error = Some(error.clone());
-            out.settle = true;
+            out.settle = Some(SETTLE);
             return;
         }
         // A heartbeat does not take an error back.
         Body::Other => {
-            out.settle = state.error.is_some();
+            out.settle = state.error.is_some().then_some(SETTLE);
             return;
         }
         Body::Done => {

@@ -81,7 +81,7 @@ impl Dialog for Rpc {
             PiLine::ExtensionRequest { id, method, request } => self.extension(id, method, request, out),
             line => {
                 translate::translate(&mut self.state, &line, out);
-                if self.interrupted && out.settle {
+                if self.interrupted && out.settle.is_some() {
                     // We asked for this end; no retry will follow.
                     self.interrupted = false;
                     translate::settled(&mut self.state, out);

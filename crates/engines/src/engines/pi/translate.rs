@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ID;
 use super::wire::{Message, PiLine};
-use crate::engine::{Exit, Order, Output};
+use crate::engine::{Exit, Order, Output, SETTLE};
 use crate::event::{Action, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{field, list, shortened, text};
 use crate::tools::{self, Folder};
@@ -66,7 +66,9 @@ impl State {
 pub fn translate(state: &mut State, line: &PiLine<'_>, out: &mut Output) {
     match line {
         PiLine::Session { id } => started(state, *id, out),
-        PiLine::Other | PiLine::Response { .. } | PiLine::ExtensionRequest { .. } => out.settle = state.failed,
+        PiLine::Other | PiLine::Response { .. } | PiLine::ExtensionRequest { .. } => {
+            out.settle = state.failed.then_some(SETTLE)
+        }
         line => {
             // Whatever comes first shows that the session exists.
             started(state, None, out);
@@ -174,7 +176,7 @@ fn agent_end(state: &mut State, last: Option<&Message<'_>>, out: &mut Output) {
     if state.error.is_some() {
         // A retry may follow; then this was not the end.
         state.failed = true;
-        out.settle = true;
+        out.settle = Some(SETTLE);
     } else {
         out.event(completed(state, None));
     }
