@@ -60,7 +60,7 @@ impl Figures {
 #[utoipa::path(get, path = "/v1/admin/stats", tag = "operator", responses((status = 200, body = Figures)))]
 pub async fn stats(caller: Caller) -> Answer {
     let uptime_s = caller.hub.uptime_s();
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let workspace = access::member(state, actor)?.workspace;
         access::admin(state, actor, workspace)?;
         Ok(reply::ok(&Figures::new(state, actor, uptime_s)?))
@@ -80,7 +80,7 @@ pub struct BackupMade {
 /// Write a backup below the data folder (owner or admin of the hub's first workspace). The hub goes on meanwhile.
 #[utoipa::path(post, path = "/v1/admin/backup", tag = "operator", responses((status = 201, body = BackupMade)))]
 pub async fn backup(caller: Caller) -> Answer {
-    caller.look(access::operator)?;
+    caller.query(access::operator)?;
     let turn = TURN.try_acquire().map_err(|_| Refusal::conflict("a backup is being made already"))?;
     // On its own task: it goes on, and keeps its turn, when the client hangs up.
     let working = tokio::spawn(async move {

@@ -17,7 +17,7 @@ use super::error::ApiError;
 use super::extract::{Body, Caller, Path, Query, bounded};
 use super::objects::AgentObject;
 use super::reply::{self, Answer, Done};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 /// An agent that adds itself, or that an admin adds.
 #[derive(Deserialize, ToSchema)]
@@ -128,7 +128,7 @@ pub async fn invite(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answe
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/agents", tag = "agents",
     responses((status = 200, body = [AgentObject<'static>])))]
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::workspace_member(state, actor, workspace)?;
         let mut agents: Vec<_> = state.members_of(workspace).filter(|member| member.is_agent()).collect();
         agents.sort_by_key(|agent| agent.id);
@@ -155,19 +155,19 @@ pub struct AgentMetrics {
 #[utoipa::path(get, path = "/v1/agents/{agent}/metrics", tag = "agents", summary = "Figures about an agent.",
     responses((status = 200, body = AgentMetrics)))]
 pub async fn metrics(caller: Caller, Path(id): Path<MemberId>) -> Answer {
-    let agent = look::agent(&caller, id)?;
+    let agent = query::agent(&caller, id)?;
     let tasks = async |states: &'static [&'static str]| {
         let filter = Filter::owner(id).states(states);
         let see =
             |state: &_, member: &_, task: &Task| access::may_see_within(state, member, task.workspace, task.channel);
-        look::visible(&caller, filter, usize::MAX, see).await.map(|tasks| tasks.len())
+        query::visible(&caller, filter, usize::MAX, see).await.map(|tasks| tasks.len())
     };
     let see = |state: &_, member: &_, approval: &Approval| {
         access::may_see_within(state, member, approval.workspace, approval.channel)
     };
-    let approvals = look::visible(&caller, Filter::owner(id).states(&[OPEN]), usize::MAX, see).await?;
+    let approvals = query::visible(&caller, Filter::owner(id).states(&[OPEN]), usize::MAX, see).await?;
     let (tasks_open, tasks_done) = (tasks(&[OPEN]).await?, tasks(&[CLOSED]).await?);
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let reader = access::member(state, actor)?;
         let status = state.presence_of(id);
         let shared = state.channels_of(id).filter(|room| access::may_read(state, reader, room)).count();
@@ -209,7 +209,7 @@ pub fn as_text(value: serde_json::Value) -> String {
 #[utoipa::path(post, path = "/v1/agents/{agent}/memory", tag = "agents", request_body = MemoryBody,
     responses((status = 201, body = MemoryObject)))]
 pub async fn remember(caller: Caller, Path(agent): Path<MemberId>, Body(body): Body<MemoryBody>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     let command = Command::PutMemory { namespace: body.namespace, key: body.key, value: as_text(body.value) };
     let Reply::Memory(memory) = caller.execute(command).await? else { return Err(unexpected()) };
     reply::created(&MemoryObject::from(&memory))
@@ -228,19 +228,19 @@ pub struct MemoryQuery {
 #[utoipa::path(get, path = "/v1/agents/{agent}/memory", tag = "agents", params(MemoryQuery),
     responses((status = 200, body = [MemoryObject])))]
 pub async fn memory(caller: Caller, Path(agent): Path<MemberId>, Query(query): Query<MemoryQuery>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     let wanted = |_: &_, _: &_, memory: &Memory| {
         query.namespace.as_ref().is_none_or(|namespace| memory.namespace == *namespace)
             && query.key.as_ref().is_none_or(|key| memory.key == *key)
     };
-    let found = look::visible(&caller, Filter::owner(agent), bounded(query.limit, 200, 1000), wanted).await?;
+    let found = query::visible(&caller, Filter::owner(agent), bounded(query.limit, 200, 1000), wanted).await?;
     reply::ok(&found.iter().map(MemoryObject::from).collect::<Vec<_>>())
 }
 
 #[utoipa::path(delete, path = "/v1/agents/{agent}/memory/{namespace}/{key}", tag = "agents",
     summary = "Forget a value.", responses((status = 200, body = Done)))]
 pub async fn forget(caller: Caller, Path((agent, namespace, key)): Path<(MemberId, String, String)>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     caller.execute(Command::RemoveMemory { namespace, key: key.clone() }).await?;
     reply::deleted(key)
 }

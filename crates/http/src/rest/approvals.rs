@@ -13,7 +13,7 @@ use super::agents::as_text;
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer};
 use super::rights::ApprovalView;
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct ApprovalBody {
@@ -51,7 +51,7 @@ pub async fn request(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(bo
         about: given(body.message_id, MessageId::parse),
     });
     let Reply::Approval(approval) = caller.execute(command).await? else { return Err(unexpected()) };
-    caller.look(|state, actor| Ok(reply::created(&ApprovalView::new(&approval, state, actor))))?
+    caller.query(|state, actor| Ok(reply::created(&ApprovalView::new(&approval, state, actor))))?
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -73,8 +73,8 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(quer
         query.status.is_none_or(|status| approval.status == status) && may_see(state, member, approval)
     };
     let limit = bounded(query.limit, 100, 200);
-    let approvals = look::visible(&caller, Filter::workspace(workspace), limit, wanted).await?;
-    let views = caller.look(|state, actor| {
+    let approvals = query::visible(&caller, Filter::workspace(workspace), limit, wanted).await?;
+    let views = caller.query(|state, actor| {
         Ok(approvals.iter().map(|approval| ApprovalView::new(approval, state, actor)).collect::<Vec<_>>())
     })?;
     reply::ok(&views)
@@ -87,8 +87,8 @@ fn may_see(state: &State, member: &Member, approval: &Approval) -> bool {
 #[utoipa::path(get, path = "/v1/approvals/{approval}", tag = "approvals", summary = "One approval.",
     responses((status = 200, body = ApprovalView)))]
 pub async fn get(caller: Caller, Path(id): Path<ApprovalId>) -> Answer {
-    let approval = look::one(&caller, id, refusal::APPROVAL_NOT_FOUND, may_see).await?;
-    caller.look(|state, actor| Ok(reply::ok(&ApprovalView::with_deciders(&approval, state, actor))))?
+    let approval = query::one(&caller, id, refusal::APPROVAL_NOT_FOUND, may_see).await?;
+    caller.query(|state, actor| Ok(reply::ok(&ApprovalView::with_deciders(&approval, state, actor))))?
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -110,7 +110,7 @@ pub struct Decision {
 pub async fn decide(caller: Caller, Path(approval): Path<ApprovalId>, Body(body): Body<Decision>) -> Answer {
     let command = Command::DecideApproval { approval, approved: body.approved, scope: body.scope, note: body.note };
     let Reply::Approval(approval) = caller.execute(command).await? else { return Err(unexpected()) };
-    caller.look(|state, actor| Ok(reply::ok(&ApprovalView::new(&approval, state, actor))))?
+    caller.query(|state, actor| Ok(reply::ok(&ApprovalView::new(&approval, state, actor))))?
 }
 
 /// Take a decision up before acting on it (the agent that asked); a second time answers 409.
@@ -120,5 +120,5 @@ pub async fn take_up(caller: Caller, Path(approval): Path<ApprovalId>) -> Answer
     let Reply::Approval(approval) = caller.execute(Command::UseApproval { approval }).await? else {
         return Err(unexpected());
     };
-    caller.look(|state, actor| Ok(reply::ok(&ApprovalView::new(&approval, state, actor))))?
+    caller.query(|state, actor| Ok(reply::ok(&ApprovalView::new(&approval, state, actor))))?
 }

@@ -225,7 +225,7 @@ pub async fn renew(caller: Caller, visit: Visit) -> Answer {
         return Err(ApiError::bad_request("an API key is not a session and needs no renewal"));
     };
     let hub = &caller.hub;
-    let member = caller.look(|state, actor| access::member(state, actor).cloned())?;
+    let member = caller.query(|state, actor| access::member(state, actor).cloned())?;
     let workspace = hub.with_state(|state| state.workspace(member.workspace).cloned());
     let going_on = Some(token.token.session.clone());
     session(hub, &member, workspace.as_ref(), visit, going_on, StatusCode::OK).await

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::extract::{Caller, Path, Query, bounded};
-use super::look;
+use super::query;
 use super::reply::{self, Answer};
 
 #[derive(Deserialize, IntoParams)]
@@ -42,6 +42,6 @@ pub async fn list(caller: Caller, Query(query): Query<CallQuery>) -> Answer {
 #[utoipa::path(get, path = "/v1/calls/{call}", tag = "calls", responses((status = 200, body = CallObject)))]
 pub async fn get(caller: Caller, Path(id): Path<CallId>) -> Answer {
     let takes_part = |_: &State, member: &Member, call: &Call| call.other_side(member.id).is_some();
-    let call = look::one(&caller, id, refusal::CALL_NOT_FOUND, takes_part).await?;
+    let call = query::one(&caller, id, refusal::CALL_NOT_FOUND, takes_part).await?;
     reply::ok(&CallObject::from(&call))
 }

@@ -71,7 +71,7 @@ pub async fn search(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(qu
 }
 
 pub fn readable(caller: &Caller, workspace: WorkspaceId, wanted: impl Fn(&Room) -> bool) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = access::workspace_member(state, actor, workspace)?;
         let visible =
             |room: &&Room| !room.channel.kind.is_direct() && access::may_read(state, member, room) && wanted(room);
@@ -90,7 +90,7 @@ pub fn listed<'a>(rooms: impl Iterator<Item = &'a Room>, actor: Actor) -> Respon
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/channels/{channel}", tag = "channels",
     summary = "One channel.", responses((status = 200, body = ChannelObject<'static>)))]
 pub async fn get(caller: Caller, Path((workspace, id)): Path<(WorkspaceId, ChannelId)>) -> Answer {
-    caller.look(|state, actor| check(state, actor, workspace, id))?;
+    caller.query(|state, actor| check(state, actor, workspace, id))?;
     objects::channel(&caller, StatusCode::OK, id)
 }
 
@@ -117,7 +117,7 @@ pub async fn update(
     Path((workspace, channel)): Path<(WorkspaceId, ChannelId)>,
     Body(body): Body<ChannelChange>,
 ) -> Answer {
-    caller.look(|state, actor| check(state, actor, workspace, channel))?;
+    caller.query(|state, actor| check(state, actor, workspace, channel))?;
     caller.execute(Command::UpdateChannel { channel, name: body.name, topic: body.topic }).await?;
     objects::channel(&caller, StatusCode::OK, channel)
 }
@@ -126,7 +126,7 @@ pub async fn update(
 #[utoipa::path(delete, path = "/v1/workspaces/{workspace}/channels/{channel}", tag = "channels",
     responses((status = 200, body = Done)))]
 pub async fn delete(caller: Caller, Path((workspace, channel)): Path<(WorkspaceId, ChannelId)>) -> Answer {
-    caller.look(|state, actor| check(state, actor, workspace, channel))?;
+    caller.query(|state, actor| check(state, actor, workspace, channel))?;
     caller.execute(Command::DeleteChannel { channel }).await?;
     reply::deleted(channel)
 }
@@ -145,7 +145,7 @@ pub async fn unarchive(caller: Caller, Path((workspace, channel)): Path<(Workspa
 }
 
 async fn set_archived(caller: &Caller, workspace: WorkspaceId, channel: ChannelId, archived: bool) -> Answer {
-    caller.look(|state, actor| check(state, actor, workspace, channel))?;
+    caller.query(|state, actor| check(state, actor, workspace, channel))?;
     caller.execute(Command::ArchiveChannel { channel, archived }).await?;
     objects::channel(caller, StatusCode::OK, channel)
 }
@@ -164,7 +164,7 @@ pub async fn admit(
     Path((workspace, channel)): Path<(WorkspaceId, ChannelId)>,
     Body(body): Body<AdmitBody>,
 ) -> Answer {
-    caller.look(|state, actor| check(state, actor, workspace, channel))?;
+    caller.query(|state, actor| check(state, actor, workspace, channel))?;
     let member = given(body.member_id, MemberId::parse).unwrap_or(caller.id());
     let command = Command::AddToChannel { channel, member };
     let Reply::Channel { created, .. } = caller.execute(command).await? else { return Err(unexpected()) };
@@ -179,7 +179,7 @@ pub async fn dismiss(
     caller: Caller,
     Path((workspace, channel, member)): Path<(WorkspaceId, ChannelId, String)>,
 ) -> Answer {
-    caller.look(|state, actor| check(state, actor, workspace, channel))?;
+    caller.query(|state, actor| check(state, actor, workspace, channel))?;
     let member = caller.named(&member);
     caller.execute(Command::RemoveFromChannel { channel, member }).await?;
     reply::deleted(member)

@@ -62,7 +62,7 @@ pub enum KeyKind {
     responses((status = 200, body = Credentials)))]
 pub async fn list(caller: Caller) -> Answer {
     let current = caller.token.as_ref().map(|token| token.token.session.as_str());
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = access::member(state, actor)?;
         let object = |(token, signed_in): (&folkmoot_core::model::Token, &SignedIn)| SessionObject {
             id: token.id,
@@ -137,7 +137,7 @@ pub async fn change_password(caller: Caller, visit: Visit, ShortBody(body): Shor
     let password_hash = hub.auth().hash_password(body.new_password, standing).await?;
     let command = Command::ChangePassword { password_hash, keep: body.keep };
     let Reply::Ended(ended) = caller.execute(command).await? else { return Err(unexpected()) };
-    let member = caller.look(|state, actor| access::member(state, actor).cloned())?;
+    let member = caller.query(|state, actor| access::member(state, actor).cloned())?;
     let issued = login::begin_session(hub, &member, None, visit.address, visit.client).await?;
     let device = hub.auth().new_device(&member);
     let cookie = device_cookie(hub, &device);
@@ -150,7 +150,7 @@ pub async fn change_password(caller: Caller, visit: Visit, ShortBody(body): Shor
 /// Proves whoever has a password by it. Who has none yet (an agent, a person who came by key) is proven by the key alone.
 async fn prove(caller: &Caller, current: String) -> Result<folkmoot_hub::auth::hashing::Standing, ApiError> {
     let hub = &caller.hub;
-    let member = caller.look(|state, actor| access::member(state, actor).cloned())?;
+    let member = caller.query(|state, actor| access::member(state, actor).cloned())?;
     // Counted by the session that guesses: it shuts neither the log-in nor other sessions.
     let session = caller.token.as_ref().map_or("a key", |token| &token.token.session);
     let attempt = hub.limits().guess_of(&format!("password of {} by {session}", member.id));

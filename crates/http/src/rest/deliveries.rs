@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 /// A delivery is made within the longest window after its message, whatever that is set to.
 const MADE_WITHIN: Millis = 10 * 60 * 1000;
@@ -35,15 +35,15 @@ pub struct DeliveryQuery {
 #[utoipa::path(get, path = "/v1/channels/{channel}/deliveries", tag = "deliveries", params(DeliveryQuery),
     responses((status = 200, body = [DeliveryObject<'static>])))]
 pub async fn list(caller: Caller, Path(channel): Path<ChannelId>, Query(query): Query<DeliveryQuery>) -> Answer {
-    caller.look(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
+    caller.query(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
     let message = given(query.message_id, MessageId::parse);
     let wanted = |_: &State, _: &Member, delivery: &Delivery| {
         query.state.is_none_or(|state| delivery.state == state)
             && message.is_none_or(|message| delivery.messages.contains(&message))
     };
     let filter = Filter::scope(channel.0).before(message.map(made_before));
-    let found = look::visible(&caller, filter, bounded(query.limit, 50, 200), wanted).await?;
-    caller.look(|state, _| {
+    let found = query::visible(&caller, filter, bounded(query.limit, 50, 200), wanted).await?;
+    caller.query(|state, _| {
         let objects: Vec<_> = found.iter().map(|delivery| DeliveryObject::new(delivery, state)).collect();
         Ok(reply::ok(&objects))
     })?
@@ -60,7 +60,7 @@ pub async fn get(caller: Caller, Path(id): Path<DeliveryId>) -> Answer {
     let may_see = |state: &State, member: &Member, delivery: &Delivery| {
         access::may_see_within(state, member, delivery.workspace, delivery.channel)
     };
-    let delivery = look::one(&caller, id, refusal::DELIVERY_NOT_FOUND, may_see).await?;
+    let delivery = query::one(&caller, id, refusal::DELIVERY_NOT_FOUND, may_see).await?;
     show(&caller, &delivery)
 }
 
@@ -108,7 +108,7 @@ async fn change(caller: &Caller, command: Command) -> Answer {
 }
 
 fn show(caller: &Caller, delivery: &Delivery) -> Answer {
-    caller.look(|state, _| Ok(reply::ok(&DeliveryObject::new(delivery, state))))?
+    caller.query(|state, _| Ok(reply::ok(&DeliveryObject::new(delivery, state))))?
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -144,9 +144,9 @@ pub async fn preview(caller: Caller, Path(channel): Path<ChannelId>, Body(body):
     let thread = given(body.thread_id, MessageId::parse);
     let root = match thread {
         Some(id) => {
-            let parent = look::message_or_its_grave(&caller, id).await?;
+            let parent = query::message_even_if_deleted(&caller, id).await?;
             Some(match parent.thread {
-                Some(root) => look::message_or_its_grave(&caller, root).await?,
+                Some(root) => query::message_even_if_deleted(&caller, root).await?,
                 None => parent,
             })
         }
@@ -159,7 +159,7 @@ pub async fn preview(caller: Caller, Path(channel): Path<ChannelId>, Body(body):
         }
         None => Vec::new(),
     };
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let worker = worker_of(&sessions);
         let wanted = decide::whom_it_wakes(state, actor, channel, body.content, root.as_ref(), worker)?;
         let wakes = wanted.iter().map(|(agent, reason)| Woken {

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::extract::{Body, Caller, Path, given};
 use super::objects::Unread;
 use super::reply::{self, Answer};
-use super::{channels, look, objects, unexpected};
+use super::{channels, objects, query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct DirectBody {
@@ -39,7 +39,7 @@ pub async fn list(caller: Caller, Path(member): Path<String>) -> Answer {
 }
 
 pub fn directs(caller: &Caller, member: MemberId) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::own(state, actor, member)?;
         let direct = state.channels_of(member).filter(|room| room.channel.kind.is_direct());
         Ok(Ok(channels::listed(direct, actor)))
@@ -54,7 +54,7 @@ pub async fn unread(caller: Caller, Path(member): Path<String>) -> Answer {
 }
 
 pub fn unread_of(caller: &Caller, member: MemberId) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::own(state, actor, member)?;
         Ok(reply::ok(&Unread::new(state, member)))
     })?
@@ -83,11 +83,11 @@ pub struct ReadState {
     responses((status = 200, body = ReadState)))]
 pub async fn mark_read(caller: Caller, Path(channel): Path<ChannelId>, Body(body): Body<ReadBody>) -> Answer {
     let seq = match given(body.message_id, MessageId::parse) {
-        Some(message) => Some(look::message_or_its_grave(&caller, message).await?.seq),
+        Some(message) => Some(query::message_even_if_deleted(&caller, message).await?.seq),
         None => body.seq,
     };
     caller.execute(Command::MarkRead { channel, seq }).await?;
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let room = access::room_inside(state, actor, channel)?;
         let read_seq = room.members.get(&actor.member).map_or(0, |membership| membership.read.seq);
         let unread_count = state.unread(channel, actor.member);

@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::error::ApiError;
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer};
-use super::{look, objects, unexpected};
+use super::{objects, query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct DraftBody {
@@ -26,7 +26,7 @@ pub struct DraftBody {
 #[utoipa::path(post, path = "/v1/agents/{agent}/drafts", tag = "agent experience", request_body = DraftBody,
     responses((status = 201, body = DraftObject)))]
 pub async fn create(caller: Caller, Path(agent): Path<MemberId>, Body(body): Body<DraftBody>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     let command = Command::CreateDraft {
         channel: ChannelId::parse(&body.channel_id),
         thread: given(body.thread_id, MessageId::parse),
@@ -50,10 +50,10 @@ pub struct DraftQuery {
 #[utoipa::path(get, path = "/v1/agents/{agent}/drafts", tag = "agent experience", params(DraftQuery),
     responses((status = 200, body = [DraftObject])))]
 pub async fn list(caller: Caller, Path(agent): Path<MemberId>, Query(query): Query<DraftQuery>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     let now = caller.hub.now();
     let wanted = |_: &State, _: &_, draft: &Draft| query.status.is_none_or(|status| status_at(draft, now) == status);
-    let drafts = look::visible(&caller, Filter::owner(agent), bounded(query.limit, 50, 200), wanted).await?;
+    let drafts = query::visible(&caller, Filter::owner(agent), bounded(query.limit, 50, 200), wanted).await?;
     let shown = |draft: &Draft| DraftObject { status: status_at(draft, now), ..DraftObject::from(draft) };
     reply::ok(&drafts.iter().map(shown).collect::<Vec<_>>())
 }
@@ -114,7 +114,7 @@ pub async fn validate_by_post(caller: Caller, draft: Path<DraftId>) -> Answer {
 
 /// People have no drafts, so for them there are none.
 fn check_agent(caller: &Caller) -> Result<(), ApiError> {
-    caller.look(|state, actor| access::agent(state, actor).map(drop).map_err(|_| refusal::DRAFT_NOT_FOUND))
+    caller.query(|state, actor| access::agent(state, actor).map(drop).map_err(|_| refusal::DRAFT_NOT_FOUND))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -154,7 +154,7 @@ pub async fn send(caller: Caller, Path(draft): Path<DraftId>, Body(body): Body<S
     check_agent(&caller)?;
     let command = Command::SendDraft { draft, force: body.is_forced() };
     let Reply::DraftSent { draft, message } = caller.execute(command).await? else { return Err(unexpected()) };
-    caller.look(|state, _| {
+    caller.query(|state, _| {
         let sent = DraftSent {
             draft_id: draft,
             message_id: message.id,

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Caller, Path, Query, bounded};
 use super::reply::{self, Answer, Count};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -33,7 +33,7 @@ pub struct InboxQuery {
 #[utoipa::path(get, path = "/v1/agents/{agent}/inbox", tag = "agent experience", params(InboxQuery),
     responses((status = 200, body = [NotificationObject<'static>])))]
 pub async fn list(caller: Caller, Path(agent): Path<MemberId>, Query(query): Query<InboxQuery>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     let poll = Poll {
         on_behalf: None,
         source_type: query.source_type.filter(|kind| !kind.is_empty()),
@@ -48,7 +48,7 @@ pub async fn list(caller: Caller, Path(agent): Path<MemberId>, Query(query): Que
 #[utoipa::path(get, path = "/v1/agents/{agent}/inbox/count", tag = "agent experience",
     summary = "How many items are not acknowledged.", responses((status = 200, body = Count)))]
 pub async fn count(caller: Caller, Path(agent): Path<MemberId>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     let filter = Filter::owner(agent).states(&[NEW, SEEN]);
     let count = readings::count_notifications(&caller.hub, filter).await?;
     reply::ok(&Count { count })
@@ -65,7 +65,7 @@ pub struct Acked {
 #[utoipa::path(post, path = "/v1/agents/{agent}/inbox/{item}/ack", tag = "agent experience",
     summary = "Acknowledge an item.", responses((status = 200, body = Acked)))]
 pub async fn ack(caller: Caller, Path((agent, item)): Path<(MemberId, NotificationId)>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     caller.execute(Command::AckInbox { notification: item }).await?;
     reply::ok(&Acked { item_id: item, status: "acked" })
 }
@@ -73,7 +73,7 @@ pub async fn ack(caller: Caller, Path((agent, item)): Path<(MemberId, Notificati
 #[utoipa::path(post, path = "/v1/agents/{agent}/inbox/ack-all", tag = "agent experience",
     summary = "Acknowledge everything.", responses((status = 200, body = Count)))]
 pub async fn ack_all(caller: Caller, Path(agent): Path<MemberId>) -> Answer {
-    look::own_agent(&caller, agent)?;
+    query::own_agent(&caller, agent)?;
     let Reply::Count(count) = caller.execute(Command::AckWholeInbox).await? else { return Err(unexpected()) };
     reply::ok(&Count { count })
 }

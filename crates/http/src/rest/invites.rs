@@ -94,7 +94,7 @@ pub async fn create(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(bod
     responses((status = 200, body = [InviteObject])))]
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
     let now = caller.hub.now();
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::admin(state, actor, workspace)?;
         let open = state.invites_in(workspace).filter(|invite| invite.expires_at > now);
         // Private channels of others stay unknown also to admins.

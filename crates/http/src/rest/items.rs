@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::error::ApiError;
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer, Done};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 const DEFAULT_NAMESPACE: &str = "default";
 
@@ -55,7 +55,7 @@ pub async fn put_one(
 }
 
 async fn write(caller: &Caller, agent: MemberId, item: Option<ItemId>, body: ItemBody) -> Answer {
-    look::own_agent(caller, agent)?;
+    query::own_agent(caller, agent)?;
     let put = PutItem {
         item,
         name: body.name,
@@ -85,9 +85,9 @@ pub async fn list(caller: Caller, Path(agent): Path<MemberId>, Query(query): Que
 }
 
 async fn find(caller: &Caller, agent: MemberId, limit: usize, wanted: impl Fn(&Item) -> bool) -> Answer {
-    look::own_agent(caller, agent)?;
+    query::own_agent(caller, agent)?;
     let wanted = |_: &State, _: &_, item: &Item| wanted(item);
-    let items = look::visible(caller, Filter::owner(agent), limit, wanted).await?;
+    let items = query::visible(caller, Filter::owner(agent), limit, wanted).await?;
     reply::ok(&items.iter().map(ItemObject::from).collect::<Vec<_>>())
 }
 
@@ -133,7 +133,7 @@ pub async fn delete(caller: Caller, Path((agent, item)): Path<(MemberId, String)
 }
 
 async fn one(caller: &Caller, agent: MemberId, item: &str) -> Result<Item, ApiError> {
-    look::own_agent(caller, agent)?;
+    query::own_agent(caller, agent)?;
     let id = ItemId::parse(item);
     let by_name = Filter::owner(agent).named(named(DEFAULT_NAMESPACE, item)).limit(1);
     let found = caller.read(move |reader| match reader.get::<Item>(id)? {

@@ -90,7 +90,7 @@ pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body):
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/machines", tag = "members",
     responses((status = 200, body = [MachineObject<'static>])))]
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = access::workspace_member(state, actor, workspace)?;
         let machines = access::machines(state, member).map(|machine| MachineObject::new(machine, state));
         Ok(reply::ok(&machines.collect::<Vec<_>>()))

@@ -17,7 +17,7 @@ use super::extract::{Body, Caller, Carrier, Path, json_body};
 use super::objects::{self, NewMember};
 use super::reply::{self, Answer, Done};
 use super::rights::MemberView;
-use super::{files, look, unexpected};
+use super::{files, query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct NewMemberBody {
@@ -45,7 +45,7 @@ pub struct NewMemberBody {
     responses((status = 201, body = NewMember<'static>)))]
 pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<NewMemberBody>) -> Answer {
     // Hashing is dear, so those who may not add anybody are sent away before it.
-    caller.look(|state, actor| access::admin(state, actor, workspace).map(drop))?;
+    caller.query(|state, actor| access::admin(state, actor, workspace).map(drop))?;
     check_lengths([Some(&*body.name), body.email.as_deref(), body.nick.as_deref()])?;
     let password_hash = match body.password {
         Some(password) => {
@@ -70,14 +70,14 @@ pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body):
     };
     let Reply::Member(member) = caller.execute(Command::AddMember(add)).await? else { return Err(unexpected()) };
     let key = key.map(|(key, _)| key);
-    caller.look(|state, _| Ok(reply::created(&NewMember::new(&member, key.as_deref(), state))))?
+    caller.query(|state, _| Ok(reply::created(&NewMember::new(&member, key.as_deref(), state))))?
 }
 
 /// Everybody in the workspace; for a machine, the agents it may carry.
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/members", tag = "members",
     responses((status = 200, body = [MemberView<'static>])))]
 pub async fn list(Carrier(caller): Carrier, Path(workspace): Path<WorkspaceId>) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let mut members = access::members_to_see(state, actor, workspace)?;
         members.sort_by_key(|member| member.id);
         let objects: Vec<_> = members.into_iter().map(|member| MemberView::new(member, actor.member, state)).collect();
@@ -91,7 +91,7 @@ pub async fn list(Carrier(caller): Carrier, Path(workspace): Path<WorkspaceId>) 
 pub async fn get(caller: Caller, Path((workspace, member)): Path<(WorkspaceId, String)>) -> Answer {
     caller.within(workspace)?;
     let id = caller.named(&member);
-    caller.look(|state, actor| access::colleague(state, actor, id).map(drop))?;
+    caller.query(|state, actor| access::colleague(state, actor, id).map(drop))?;
     objects::member(&caller, id)
 }
 
@@ -187,7 +187,7 @@ pub async fn set_avatar(caller: Caller, request: Request) -> Answer {
     } else {
         let body: AvatarBody = json_body(request).await?;
         let id = FileId::parse(&body.file_id);
-        look::one(&caller, id, refusal::FILE_NOT_FOUND, access::may_see_file).await?
+        query::one(&caller, id, refusal::FILE_NOT_FOUND, access::may_see_file).await?
     };
     check_picture(&file.content_type)?;
     let update = UpdateMember { member: caller.id(), avatar: Some(file.id), ..UpdateMember::default() };

@@ -16,7 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::error::ApiError;
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer, Done};
-use super::{look, objects, unexpected};
+use super::{objects, query, unexpected};
 
 const MAX_PAGE: usize = 200;
 const MAX_REPLIES: usize = 1000;
@@ -116,7 +116,7 @@ pub struct PageQuery {
 #[utoipa::path(get, path = "/v1/channels/{channel}/messages", tag = "messages", params(PageQuery),
     responses((status = 200, body = [MessageObject<'static>])))]
 pub async fn page(caller: Caller, Path(channel): Path<ChannelId>, Query(query): Query<PageQuery>) -> Answer {
-    caller.look(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
+    caller.query(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
     let page = Page {
         before: position(&caller, channel, "before", query.before).await?,
         after: position(&caller, channel, "after", query.after).await?,
@@ -151,7 +151,7 @@ async fn position(
 #[utoipa::path(get, path = "/v1/messages/{message}", tag = "messages", summary = "One message.",
     responses((status = 200, body = MessageObject<'static>)))]
 pub async fn get(caller: Caller, Path(id): Path<MessageId>) -> Answer {
-    let message = look::message(&caller, id).await?;
+    let message = query::message(&caller, id).await?;
     Ok(objects::message(&caller.hub, StatusCode::OK, &message))
 }
 
@@ -189,7 +189,7 @@ pub struct ThreadQuery {
 #[utoipa::path(get, path = "/v1/messages/{message}/thread", tag = "messages", params(ThreadQuery),
     responses((status = 200, body = [MessageObject<'static>])))]
 pub async fn thread(caller: Caller, Path(id): Path<MessageId>, Query(query): Query<ThreadQuery>) -> Answer {
-    let message = look::message_or_its_grave(&caller, id).await?;
+    let message = query::message_even_if_deleted(&caller, id).await?;
     if message.deleted && message.reply_count == 0 {
         return Err(refusal::MESSAGE_NOT_FOUND.into());
     }
@@ -204,7 +204,7 @@ pub async fn thread(caller: Caller, Path(id): Path<MessageId>, Query(query): Que
 #[utoipa::path(get, path = "/v1/messages/{message}/edits", tag = "messages",
     responses((status = 200, body = [EditObject])))]
 pub async fn edits(caller: Caller, Path(id): Path<MessageId>) -> Answer {
-    look::message(&caller, id).await?;
+    query::message(&caller, id).await?;
     let filter = Filter::scope(id.0).limit(MAX_EDITS).oldest_first();
     let edits = caller.read(move |reader| reader.list::<Edit>(&filter)).await?;
     reply::ok(&edits.iter().map(EditObject::from).collect::<Vec<_>>())

@@ -51,7 +51,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get};
 use folkmoot_hub::Hub;
-use folkmoot_hub::request::{ApiError, Surface, error, extract, look, reply, unexpected};
+use folkmoot_hub::request::{ApiError, Surface, error, extract, query, reply, unexpected};
 
 pub use self::describe::{Described, openapi_json};
 

@@ -40,14 +40,14 @@ pub fn named<'a>(message: &'a Message, name: &'a str, nobody: &'a State) -> Mess
 
 /// A channel as the caller sees it.
 pub fn channel(caller: &Caller, status: StatusCode, id: ChannelId) -> Result<Response, ApiError> {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let room = state.channel(id).ok_or(refusal::CHANNEL_NOT_FOUND)?;
         Ok(reply::json(status, &ChannelObject::new(room, actor.member)))
     })
 }
 
 pub fn member(caller: &Caller, id: MemberId) -> Result<Response, ApiError> {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = state.member(id).ok_or(refusal::MEMBER_NOT_FOUND)?;
         Ok(reply::json(StatusCode::OK, &MemberView::new(member, actor.member, state)))
     })

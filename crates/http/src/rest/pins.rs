@@ -40,7 +40,7 @@ pub struct PinnedMessage<'a> {
 #[utoipa::path(get, path = "/v1/channels/{channel}/pins", tag = "pins",
     responses((status = 200, body = [PinnedMessage<'static>])))]
 pub async fn list(caller: Caller, Path(channel): Path<ChannelId>) -> Answer {
-    caller.look(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
+    caller.query(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
     let pinned = caller.read(move |reader| {
         let mut pinned = Vec::new();
         for pin in reader.list::<Pin>(&Filter::scope(channel.0))? {

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::extract::{Body, Caller, Path};
 use super::reply::{self, Answer, Done};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct ReactionBody {
@@ -58,7 +58,7 @@ pub async fn add(caller: Caller, Path(message): Path<MessageId>, Body(body): Bod
 #[utoipa::path(get, path = "/v1/messages/{message}/reactions", tag = "reactions",
     responses((status = 200, body = [ReactionObject<'static>])))]
 pub async fn list(caller: Caller, Path(id): Path<MessageId>) -> Answer {
-    let message = look::message(&caller, id).await?;
+    let message = query::message(&caller, id).await?;
     reply::ok(&rows(&message).collect::<Vec<_>>())
 }
 

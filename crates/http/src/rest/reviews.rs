@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct ReviewBody {
@@ -58,14 +58,14 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(quer
         query.status.as_ref().is_none_or(|status| review.status == *status)
             && access::may_see_review(state, member, review)
     };
-    let reviews = look::visible(&caller, filter, bounded(query.limit, 100, 200), wanted).await?;
+    let reviews = query::visible(&caller, filter, bounded(query.limit, 100, 200), wanted).await?;
     reply::ok(&reviews.iter().map(ReviewObject::from).collect::<Vec<_>>())
 }
 
 #[utoipa::path(get, path = "/v1/reviews/{review}", tag = "agent experience", summary = "One review.",
     responses((status = 200, body = ReviewObject)))]
 pub async fn get(caller: Caller, Path(id): Path<ReviewId>) -> Answer {
-    let review = look::one(&caller, id, refusal::REVIEW_NOT_FOUND, access::may_see_review).await?;
+    let review = query::one(&caller, id, refusal::REVIEW_NOT_FOUND, access::may_see_review).await?;
     reply::ok(&ReviewObject::from(&review))
 }
 

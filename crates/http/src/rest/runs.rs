@@ -19,7 +19,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::error::ApiError;
 use super::extract::{Caller, Carrier, Path, Query, bounded, given};
 use super::reply::{self, Answer};
-use super::{files, look, unexpected};
+use super::{files, query, unexpected};
 
 /// A run with what it did.
 #[derive(Serialize, ToSchema)]
@@ -43,7 +43,7 @@ pub struct ActionQuery {
 #[utoipa::path(get, path = "/v1/runs/{run}", tag = "runs", params(ActionQuery),
     responses((status = 200, body = RunWithActions<'static>)))]
 pub async fn get(caller: Caller, Path(id): Path<RunId>, Query(query): Query<ActionQuery>) -> Answer {
-    let run = look::one(&caller, id, refusal::RUN_NOT_FOUND, access::may_see_run).await?;
+    let run = query::one(&caller, id, refusal::RUN_NOT_FOUND, access::may_see_run).await?;
     let filter = Filter::scope(id.0).limit(usize::MAX);
     let mut actions = caller.read(move |reader| reader.list::<RunAction>(&filter)).await?;
     let count = actions.len();
@@ -75,7 +75,7 @@ pub struct RunQuery {
 #[utoipa::path(get, path = "/v1/channels/{channel}/runs", tag = "runs", params(RunQuery),
     responses((status = 200, body = [RunObject<'static>])))]
 pub async fn of_channel(caller: Caller, Path(channel): Path<ChannelId>, Query(query): Query<RunQuery>) -> Answer {
-    caller.look(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
+    caller.query(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
     list(&caller, Filter::scope(channel.0), query).await
 }
 
@@ -100,7 +100,7 @@ async fn list(caller: &Caller, filter: Filter, query: RunQuery) -> Answer {
     let wanted = |state: &State, member: &Member, run: &Run| {
         states.is_none_or(|wanted| run.state == wanted) && access::may_see_run(state, member, run)
     };
-    let runs: Vec<Run> = look::visible(caller, filter, bounded(query.limit, 50, 200), wanted).await?;
+    let runs: Vec<Run> = query::visible(caller, filter, bounded(query.limit, 50, 200), wanted).await?;
     let counts = counts_of(caller, &runs).await?;
     let names: Vec<_> = runs.iter().map(|run| name_of(caller, run)).collect();
     let objects = runs
@@ -180,7 +180,7 @@ pub async fn put_diff(Carrier(caller): Carrier, Path(run): Path<RunId>, request:
 #[utoipa::path(get, path = "/v1/runs/{run}/diff", tag = "runs", responses(
     (status = 200, description = "the diff", content_type = "text/x-diff")))]
 pub async fn diff(caller: Caller, Path(id): Path<RunId>) -> Answer {
-    let run = look::one(&caller, id, refusal::RUN_NOT_FOUND, access::may_see_run).await?;
+    let run = query::one(&caller, id, refusal::RUN_NOT_FOUND, access::may_see_run).await?;
     let file = run.diff.ok_or_else(|| ApiError::not_found("the run has no diff"))?;
     let bytes = tokio::fs::read(caller.hub.files_dir().join(file.to_string())).await.map_err(|error| {
         tracing::error!(%file, %error, "the bytes of a diff cannot be read");

@@ -34,7 +34,7 @@ pub async fn search(caller: Caller, Query(query): Query<SearchQuery>) -> Answer 
         return Err(ApiError::bad_request("q must have 1 to 1000 characters"));
     }
     let only = given(query.channel, ChannelId::parse);
-    let channels: Vec<ChannelId> = caller.look(|state, actor| match only {
+    let channels: Vec<ChannelId> = caller.query(|state, actor| match only {
         Some(channel) => access::room_inside(state, actor, channel).map(|room| vec![room.channel.id]),
         None => Ok(state.channels_of(actor.member).map(|room| room.channel.id).collect()),
     })?;

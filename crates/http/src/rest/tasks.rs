@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::extract::{Body, Caller, Path, Query, bounded, given};
 use super::reply::{self, Answer, Done};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct NewTaskBody {
@@ -73,7 +73,7 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(quer
     let wanted = |state: &State, member: &Member, task: &Task| {
         query.status.is_none_or(|status| task.status == status) && may_see(state, member, task)
     };
-    let tasks = look::visible(&caller, filter, bounded(query.limit, 200, 500), wanted).await?;
+    let tasks = query::visible(&caller, filter, bounded(query.limit, 200, 500), wanted).await?;
     reply::ok(&tasks.iter().map(TaskObject::from).collect::<Vec<_>>())
 }
 
@@ -84,7 +84,7 @@ fn may_see(state: &State, member: &Member, task: &Task) -> bool {
 #[utoipa::path(get, path = "/v1/tasks/{task}", tag = "tasks", summary = "One task.",
     responses((status = 200, body = TaskObject)))]
 pub async fn get(caller: Caller, Path(id): Path<TaskId>) -> Answer {
-    let task = look::one(&caller, id, refusal::TASK_NOT_FOUND, may_see).await?;
+    let task = query::one(&caller, id, refusal::TASK_NOT_FOUND, may_see).await?;
     reply::ok(&TaskObject::from(&task))
 }
 

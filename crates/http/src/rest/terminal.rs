@@ -35,7 +35,7 @@ pub struct Status<'a> {
 #[utoipa::path(get, path = "/v1/status", tag = "terminal", responses((status = 200, body = Status<'static>)))]
 pub async fn status(caller: Caller) -> Answer {
     let uptime_s = caller.hub.uptime_s();
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = access::member(state, actor)?;
         let workspace = state.workspace(member.workspace).ok_or(refusal::WORKSPACE_NOT_FOUND)?;
         Ok(reply::ok(&Status {
@@ -93,7 +93,7 @@ fn invited_to(state: &State, hash: &KeyHash, now: folkmoot_core::Millis) -> Opti
 }
 
 async fn add_or_renew(caller: &Caller, body: &NewAgentBody) -> Answer {
-    let member = caller.look(|state, actor| access::member(state, actor).cloned())?;
+    let member = caller.query(|state, actor| access::member(state, actor).cloned())?;
     let (role_card, runtime) = body.card_and_runtime();
     if member.is_agent() {
         // Without a connection it is not there, whatever it says of itself; its role card counts all the same.
@@ -125,7 +125,7 @@ async fn add_or_renew(caller: &Caller, body: &NewAgentBody) -> Answer {
 
 /// Whether a member has a connection, its own or its daemon's. Presence is of those who do.
 fn is_there(caller: &Caller, member: MemberId) -> Result<bool, ApiError> {
-    caller.look(|state, _| Ok(state.presence_of(member) != Presence::Offline))
+    caller.query(|state, _| Ok(state.presence_of(member) != Presence::Offline))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -164,7 +164,7 @@ pub async fn heartbeat(caller: Caller, Body(body): Body<HeartbeatBody>) -> Answe
 }
 
 fn agent_state(caller: &Caller, id: MemberId, status: &str) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let agent = access::colleague(state, actor, id)?;
         let presence = state.presence_of(id);
         Ok(reply::ok(&AgentState { agent_id: id, name: &agent.name, status: status.to_owned(), presence }))
@@ -175,7 +175,7 @@ fn agent_state(caller: &Caller, id: MemberId, status: &str) -> Answer {
 #[utoipa::path(post, path = "/v1/agents/{agent}/disconnect", tag = "terminal",
     responses((status = 200, body = AgentState<'static>)))]
 pub async fn disconnect(caller: Caller, Path(name): Path<String>) -> Answer {
-    let agent = caller.look(|state, actor| {
+    let agent = caller.query(|state, actor| {
         let member = access::member(state, actor)?;
         let named = state.member_named(member.workspace, &name).or_else(|| state.member(MemberId::parse(&name)));
         let agent = named.filter(|agent| agent.is_agent() && agent.workspace == member.workspace);
@@ -192,7 +192,7 @@ pub async fn disconnect(caller: Caller, Path(name): Path<String>) -> Answer {
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/daemons", tag = "terminal",
     responses((status = 200, body = [DaemonObject])))]
 pub async fn list_daemons(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::workspace_member(state, actor, workspace)?;
         let mut daemons: Vec<_> = daemons_of(state, workspace).map(|daemon| DaemonObject::new(daemon, state)).collect();
         daemons.sort_by(|one, other| (one.started_at, &one.id).cmp(&(other.started_at, &other.id)));
@@ -208,7 +208,7 @@ fn daemons_of(state: &State, workspace: WorkspaceId) -> impl Iterator<Item = &Da
 #[utoipa::path(get, path = "/v1/daemons/{daemon}", tag = "terminal", summary = "One daemon.",
     responses((status = 200, body = DaemonObject)))]
 pub async fn get_daemon(caller: Caller, Path(id): Path<String>) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let daemon = visible_daemon(state, actor, &id)?;
         Ok(reply::ok(&DaemonObject::new(daemon, state)))
     })?
@@ -234,7 +234,7 @@ pub async fn restart(caller: Caller, Path((daemon, agent)): Path<(String, String
 }
 
 async fn wake_carried(caller: &Caller, daemon: &str, name: &str, status: &str) -> Answer {
-    let agent = caller.look(|state, actor| {
+    let agent = caller.query(|state, actor| {
         let daemon = visible_daemon(state, actor, daemon)?;
         let id = MemberId::parse(name);
         let carried = daemon.agents.iter().find(|agent| agent.agent == id || agent.name.eq_ignore_ascii_case(name));

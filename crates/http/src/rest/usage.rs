@@ -62,7 +62,7 @@ pub async fn get(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
     let (me, now, quotas) = (caller.id(), caller.hub.now(), caller.hub.quotas());
     let (own, all) = (Filter::owner(me), Filter::workspace(workspace));
     let stored = caller.read(move |reader| Ok((reader.stored_bytes(&own)?, reader.stored_bytes(&all)?))).await?;
-    let usage = caller.look(|state, actor| {
+    let usage = caller.query(|state, actor| {
         access::workspace_member(state, actor, workspace)?;
         let (rules, made) = (state.quota_rules(), state.made());
         Ok(UsageObject {

@@ -53,7 +53,7 @@ pub async fn create(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(bod
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/webhooks", tag = "webhooks",
     responses((status = 200, body = [WebhookObject])))]
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = access::workspace_member(state, actor, workspace)?;
         let visible = |webhook: &&Webhook| access::may_see_within(state, member, workspace, Some(webhook.channel));
         let mut webhooks: Vec<_> = state.webhooks_in(workspace).filter(visible).collect();

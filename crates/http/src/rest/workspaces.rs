@@ -44,7 +44,7 @@ pub async fn create(caller: Caller, visit: Visit, Body(body): Body<NewWorkspaceB
 #[utoipa::path(get, path = "/v1/workspaces", tag = "workspaces",
     responses((status = 200, body = [WorkspaceView<'static>])))]
 pub async fn list(caller: Caller) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = access::member(state, actor)?;
         let own = state.workspace(member.workspace).map(|own| WorkspaceView::new(own, state, actor));
         Ok(reply::ok(&own.into_iter().collect::<Vec<_>>()))
@@ -54,7 +54,7 @@ pub async fn list(caller: Caller) -> Answer {
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}", tag = "workspaces", summary = "One workspace.",
     responses((status = 200, body = WorkspaceView<'static>)))]
 pub async fn get(caller: Caller, Path(id): Path<WorkspaceId>) -> Answer {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::workspace_member(state, actor, id)?;
         let workspace = state.workspace(id).ok_or(refusal::WORKSPACE_NOT_FOUND)?;
         Ok(reply::ok(&WorkspaceView::new(workspace, state, actor)))
@@ -75,7 +75,7 @@ pub struct WorkspaceChange {
 pub async fn update(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<WorkspaceChange>) -> Answer {
     let command = Command::UpdateWorkspace { workspace, name: body.name, slug: body.slug };
     let Reply::Workspace(workspace) = caller.execute(command).await? else { return Err(unexpected()) };
-    caller.look(|state, actor| Ok(reply::ok(&WorkspaceView::new(&workspace, state, actor))))?
+    caller.query(|state, actor| Ok(reply::ok(&WorkspaceView::new(&workspace, state, actor))))?
 }
 
 /// Delete the workspace with everything in it (owner).

@@ -49,27 +49,27 @@ impl Caller {
         Ok(self.hub.execute(self.actor, command).await?)
     }
 
-    /// A look at the state as this member.
-    pub fn look<R>(&self, look: impl FnOnce(&State, Actor) -> Result<R, Refusal>) -> Result<R, ApiError> {
-        Ok(self.hub.with_state(|state| look(state, self.actor))?)
+    /// A query of the state as this member.
+    pub fn query<R>(&self, query: impl FnOnce(&State, Actor) -> Result<R, Refusal>) -> Result<R, ApiError> {
+        Ok(self.hub.with_state(|state| query(state, self.actor))?)
     }
 
-    /// A look into the store; what comes back is still to be checked against the state.
+    /// A query of the store; what comes back is still to be checked against the state.
     pub async fn read<R: Send + 'static>(
         &self,
-        look: impl FnOnce(&dyn Reader) -> Found<R> + Send + 'static,
+        query: impl FnOnce(&dyn Reader) -> Found<R> + Send + 'static,
     ) -> Result<R, ApiError> {
-        Ok(self.hub.read(look).await?)
+        Ok(self.hub.read(query).await?)
     }
 
     /// Refuses whoever is not of this workspace.
     pub fn within(&self, workspace: WorkspaceId) -> Result<(), ApiError> {
-        self.look(|state, actor| access::workspace_member(state, actor, workspace).map(drop))
+        self.query(|state, actor| access::workspace_member(state, actor, workspace).map(drop))
     }
 
     /// The caller's own workspace.
     pub fn workspace(&self) -> Result<WorkspaceId, ApiError> {
-        self.look(|state, actor| access::member(state, actor).map(|member| member.workspace))
+        self.query(|state, actor| access::member(state, actor).map(|member| member.workspace))
     }
 
     /// A member named in a path: an id, or `me`.
@@ -87,7 +87,7 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Self::proven(parts, Hub::from_ref(state))?;
         // A machine is no member: what is for it asks for a `Carrier`.
-        caller.look(|state, actor| access::member(state, actor).map(drop))?;
+        caller.query(|state, actor| access::member(state, actor).map(drop))?;
         Ok(caller)
     }
 }
@@ -103,7 +103,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let caller = Caller::proven(parts, Hub::from_ref(state))?;
-        caller.look(|state, actor| access::carrier(state, actor.member).map(drop))?;
+        caller.query(|state, actor| access::carrier(state, actor.member).map(drop))?;
         Ok(Self(caller))
     }
 }

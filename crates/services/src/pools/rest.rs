@@ -21,7 +21,7 @@ const MAX_OP_CHARS: usize = 64;
 /// The connected agents, by name.
 #[utoipa::path(get, path = "/v1/pools/agents", tag = "pools", responses((status = 200, body = [AgentView])))]
 pub async fn agents(caller: Caller, State(pools): State<Pools>) -> Answer {
-    caller.look(|state, actor| access::pool_user(state, actor).map(drop))?;
+    caller.query(|state, actor| access::pool_user(state, actor).map(drop))?;
     reply::ok(&pools.agents())
 }
 
@@ -59,7 +59,7 @@ impl<'a> From<&'a Lease> for SessionObject<'a> {
 /// The voice channels that agents serve.
 #[utoipa::path(get, path = "/v1/pools/sessions", tag = "pools", responses((status = 200, body = [SessionObject<'static>])))]
 pub async fn sessions(caller: Caller) -> Answer {
-    let leases: Vec<Lease> = caller.look(|state, actor| {
+    let leases: Vec<Lease> = caller.query(|state, actor| {
         access::pool_user(state, actor)?;
         Ok(state.pools().leases().cloned().collect())
     })?;
@@ -236,7 +236,7 @@ pub async fn link(caller: Caller, Path(channel): Path<ChannelId>, Body(body): Bo
 /// The voice channel that a channel commands.
 #[utoipa::path(get, path = "/v1/channels/{channel}/pool", tag = "pools", responses((status = 200, body = LinkObject<'static>)))]
 pub async fn show_link(caller: Caller, Path(channel): Path<ChannelId>) -> Answer {
-    let link = caller.look(|state, actor| {
+    let link = caller.query(|state, actor| {
         access::room_to_read(state, actor, channel)?;
         state.pools().link(channel).cloned().ok_or(refusal::POOL_LINK_NOT_FOUND)
     })?;

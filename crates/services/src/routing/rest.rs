@@ -11,7 +11,7 @@ use folkmoot_core::route::{InputMethod, Route, RouteState};
 use folkmoot_doors::smarthole::objects::{ClientObject, OutcomeObject, RouteObject};
 use folkmoot_hub::request::extract::{bounded, given};
 use folkmoot_hub::request::upload::{UploadForm, receive};
-use folkmoot_hub::request::{Answer, ApiError, Body, Caller, Path, Query, look, reply};
+use folkmoot_hub::request::{Answer, ApiError, Body, Caller, Path, Query, query, reply};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -118,6 +118,6 @@ pub async fn history(caller: Caller, Query(query): Query<HistoryQuery>) -> Answe
     responses((status = 200, body = RouteObject<'static>)))]
 pub async fn get(caller: Caller, Path(id): Path<RouteId>) -> Answer {
     let own = caller.id();
-    let route = look::one(&caller, id, refusal::ROUTE_NOT_FOUND, |_, _, route: &Route| route.speaker == own);
+    let route = query::one(&caller, id, refusal::ROUTE_NOT_FOUND, |_, _, route: &Route| route.speaker == own);
     reply::ok(&RouteObject::from(&route.await?))
 }

@@ -15,7 +15,7 @@ use utoipa::IntoParams;
 
 use super::extract::{Caller, Path, Query, bounded};
 use super::reply::{self, Answer, Done};
-use super::{look, unexpected};
+use super::{query, unexpected};
 
 pub use folkmoot_hub::request::kind::is_picture;
 pub use folkmoot_hub::request::upload::{
@@ -53,7 +53,7 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(quer
     let filter = Filter { scope: channel.map(|channel| channel.0), ..Filter::workspace(workspace) };
     let before = super::extract::given(query.before, FileId::parse);
     let filter = filter.before(before.map(|file| file.0));
-    let files = look::visible(&caller, filter, bounded(query.limit, 100, 200), access::may_see_file).await?;
+    let files = query::visible(&caller, filter, bounded(query.limit, 100, 200), access::may_see_file).await?;
     reply::ok(&files.iter().map(FileObject::from).collect::<Vec<_>>())
 }
 
@@ -103,5 +103,5 @@ pub async fn serve(caller: &Caller, id: FileId, headers: &HeaderMap) -> Answer {
 }
 
 async fn visible(caller: &Caller, id: FileId) -> Result<File, super::error::ApiError> {
-    look::one(caller, id, refusal::FILE_NOT_FOUND, access::may_see_file).await
+    query::one(caller, id, refusal::FILE_NOT_FOUND, access::may_see_file).await
 }

@@ -51,7 +51,7 @@ pub async fn link(caller: Caller, State(pools): State<Pools>, Body(body): Body<L
 
 fn place(caller: &Caller, body: ListenBody) -> Result<Place, ApiError> {
     if let Some(channel) = given(body.channel_id, ChannelId::parse) {
-        return caller.look(|state, actor| {
+        return caller.query(|state, actor| {
             access::room_to_read(state, actor, channel)?;
             let link = state.pools().link(channel).ok_or(refusal::POOL_LINK_NOT_FOUND)?;
             Ok(link.place(SessionKind::Music))

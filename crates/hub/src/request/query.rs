@@ -29,7 +29,7 @@ pub async fn visible<T: Stored + Send + 'static>(
         let page = caller.read(move |reader| reader.records(T::KIND, &asked)).await?;
         let is_last = page.len() < PAGE;
         filter.before = page.last().map(Record::id);
-        caller.look(|state, actor| {
+        caller.query(|state, actor| {
             let member = access::member(state, actor)?;
             let seen = page.into_iter().filter_map(T::from_record).filter(|thing| may_see(state, member, thing));
             found.extend(seen);
@@ -54,7 +54,7 @@ where
     T::Id: Send + 'static,
 {
     let found = caller.read(move |reader| reader.get::<T>(id)).await?;
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let member = access::member(state, actor)?;
         found.filter(|thing| may_see(state, member, thing)).ok_or(missing)
     })
@@ -62,14 +62,14 @@ where
 
 /// A message that is there and that the caller may read.
 pub async fn message(caller: &Caller, id: MessageId) -> Result<Message, ApiError> {
-    let message = message_or_its_grave(caller, id).await?;
+    let message = message_even_if_deleted(caller, id).await?;
     if message.deleted { Err(refusal::MESSAGE_NOT_FOUND.into()) } else { Ok(message) }
 }
 
 /// The same, also when it was deleted: a thread outlives its first message.
-pub async fn message_or_its_grave(caller: &Caller, id: MessageId) -> Result<Message, ApiError> {
+pub async fn message_even_if_deleted(caller: &Caller, id: MessageId) -> Result<Message, ApiError> {
     let found = caller.read(move |reader| reader.message(id)).await?;
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::member(state, actor)?;
         let visible = |message: &Message| access::may_see_message(state, actor, message);
         found.filter(visible).ok_or(refusal::MESSAGE_NOT_FOUND)
@@ -78,7 +78,7 @@ pub async fn message_or_its_grave(caller: &Caller, id: MessageId) -> Result<Mess
 
 /// An agent of the caller's workspace.
 pub fn agent(caller: &Caller, id: MemberId) -> Result<Arc<Member>, ApiError> {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         let agent = access::colleague(state, actor, id).map_err(|_| refusal::AGENT_NOT_FOUND)?;
         if agent.is_agent() { Ok(Arc::clone(agent)) } else { Err(refusal::AGENT_NOT_FOUND) }
     })
@@ -86,7 +86,7 @@ pub fn agent(caller: &Caller, id: MemberId) -> Result<Arc<Member>, ApiError> {
 
 /// Refuses everybody but the agent itself: its inbox, memory and drafts are nobody else's.
 pub fn own_agent(caller: &Caller, id: MemberId) -> Result<(), ApiError> {
-    caller.look(|state, actor| {
+    caller.query(|state, actor| {
         access::own(state, actor, id)?;
         access::agent(state, actor).map(drop)
     })
