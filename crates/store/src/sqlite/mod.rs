@@ -49,20 +49,20 @@ const STATEMENTS: usize = 64;
 
 pub struct Sqlite {
     connection: Connection,
-    books: Books,
+    unfiled: Unfiled,
     path: PathBuf,
     /// Held as long as the store lives; the operating system lets go of it when the process ends, however it ends.
     _lock: File,
 }
 
 /// What the writer keeps in mind of what it has not filed yet.
-struct Books {
+struct Unfiled {
     keys: Keys,
     places: Places,
     mark: Mark,
 }
 
-impl Books {
+impl Unfiled {
     fn has_unfiled_places(&self) -> bool {
         self.places.filed() < self.keys.newest()
     }
@@ -77,8 +77,8 @@ impl Sqlite {
         mark::check_files(&path)?;
         let connection = SCHEMA.open_checked(&path, |connection| mark::check_open(&path, connection))?;
         let (keys, places) = (Keys::load(&connection)?, Places::load(&connection)?);
-        let books = Books { keys, places, mark: Mark::beside(&path) };
-        let mut store = Self { connection, books, path, _lock: lock };
+        let unfiled = Unfiled { keys, places, mark: Mark::beside(&path) };
+        let mut store = Self { connection, unfiled, path, _lock: lock };
         store.file_places()?;
         Ok(store)
     }
@@ -118,7 +118,7 @@ impl Store for Sqlite {
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>, StoreError> {
-        Ok(Box::new(View(Writing::new(&self.connection, &mut self.books))))
+        Ok(Box::new(View(Writing::new(&self.connection, &mut self.unfiled))))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
@@ -128,10 +128,10 @@ impl Store for Sqlite {
     fn catch_up(&mut self, at_most: usize) -> Result<bool, StoreError> {
         if !index::is_behind(&self.connection)? {
             self.shorten_log()?;
-            self.books.mark.write(&self.connection);
+            self.unfiled.mark.write(&self.connection);
             return Ok(false);
         }
-        let mut writing = Writing::new(&self.connection, &mut self.books);
+        let mut writing = Writing::new(&self.connection, &mut self.unfiled);
         writing.begin()?;
         writing.file_places()?;
         let more = index::catch_up(&self.connection, at_most)?;
@@ -160,8 +160,8 @@ impl Sqlite {
 
     /// So that finding out how far each channel has come is a seek each.
     fn file_places(&mut self) -> Result<(), StoreError> {
-        let mut writing = Writing::new(&self.connection, &mut self.books);
-        if writing.books.has_unfiled_places() {
+        let mut writing = Writing::new(&self.connection, &mut self.unfiled);
+        if writing.unfiled.has_unfiled_places() {
             writing.begin()?;
             writing.file_places()?;
         }
@@ -173,9 +173,9 @@ impl Sqlite {
         self.connection.busy_timeout(STOP_TIMEOUT)?;
         let is_held: bool = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if is_held {
-            self.books.mark.write(&self.connection);
+            self.unfiled.mark.write(&self.connection);
         } else {
-            self.books.mark.remove();
+            self.unfiled.mark.remove();
         }
         Ok(())
     }
@@ -183,12 +183,12 @@ impl Sqlite {
     /// Leaves nothing for the next start to do.
     fn tidy_up(&mut self) -> Result<(), StoreError> {
         self.file_places()?;
-        if !self.books.keys.has_unfiled() {
+        if !self.unfiled.keys.has_unfiled() {
             return Ok(());
         }
-        let mut writing = Writing::new(&self.connection, &mut self.books);
+        let mut writing = Writing::new(&self.connection, &mut self.unfiled);
         writing.begin()?;
-        writing.books.keys.file_all(writing.connection)?;
+        writing.unfiled.keys.file_all(writing.connection)?;
         writing.commit()
     }
 }
@@ -206,15 +206,15 @@ impl Drop for Sqlite {
 /// SQLite hears of it at the first write: what is only looked up costs no lock, and nobody else writes in between.
 struct Writing<'a> {
     connection: &'a Connection,
-    books: &'a mut Books,
+    unfiled: &'a mut Unfiled,
     is_open: bool,
     /// An event was written in part: committing the rest would store half of it.
     is_broken: bool,
 }
 
 impl<'a> Writing<'a> {
-    fn new(connection: &'a Connection, books: &'a mut Books) -> Self {
-        Self { connection, books, is_open: false, is_broken: false }
+    fn new(connection: &'a Connection, unfiled: &'a mut Unfiled) -> Self {
+        Self { connection, unfiled, is_open: false, is_broken: false }
     }
 
     fn begin(&mut self) -> rusqlite::Result<()> {
@@ -226,14 +226,14 @@ impl<'a> Writing<'a> {
     }
 
     fn file_places(&mut self) -> rusqlite::Result<()> {
-        self.books.places.file(self.connection, self.books.keys.newest())
+        self.unfiled.places.file(self.connection, self.unfiled.keys.newest())
     }
 
     fn append(&mut self, event: &Event) -> rusqlite::Result<()> {
         let mut outcome = Ok(());
         event.each_write(|write| {
             if outcome.is_ok() {
-                outcome = self.begin().and_then(|()| write::carry_out(self.connection, self.books, &write));
+                outcome = self.begin().and_then(|()| write::carry_out(self.connection, self.unfiled, &write));
             }
         });
         self.is_broken |= outcome.is_err();
@@ -245,13 +245,13 @@ impl<'a> Writing<'a> {
             return Err(StoreError::Other("an event could not be stored, so nothing of its transaction was".into()));
         }
         if self.is_open {
-            self.books.keys.before_commit(self.connection)?;
-            self.books.places.before_commit(self.connection, self.books.keys.newest())?;
+            self.unfiled.keys.before_commit(self.connection)?;
+            self.unfiled.places.before_commit(self.connection, self.unfiled.keys.newest())?;
             self.connection.prepare_cached("COMMIT")?.execute([])?;
             self.is_open = false;
-            self.books.keys.committed();
-            self.books.places.committed();
-            self.books.mark.committed(self.connection);
+            self.unfiled.keys.committed();
+            self.unfiled.places.committed();
+            self.unfiled.mark.committed(self.connection);
         }
         Ok(())
     }
@@ -266,18 +266,18 @@ impl Drop for Writing<'_> {
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        self.books.keys.undone();
-        self.books.places.undone();
+        self.unfiled.keys.undone();
+        self.unfiled.places.undone();
     }
 }
 
-/// A connection to look through: a reader's own, or the writer's inside its transaction.
-trait Window {
+/// Where queries go: a reader's own, or the writer's inside its transaction.
+trait QuerySource {
     fn connection(&self) -> &Connection;
     fn message_by_key(&self, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>>;
 }
 
-impl Window for Connection {
+impl QuerySource for Connection {
     fn connection(&self) -> &Connection {
         self
     }
@@ -287,26 +287,26 @@ impl Window for Connection {
     }
 }
 
-impl Window for Writing<'_> {
+impl QuerySource for Writing<'_> {
     fn connection(&self) -> &Connection {
         self.connection
     }
 
     fn message_by_key(&self, sender: MemberId, key: &str) -> rusqlite::Result<Option<Message>> {
-        self.books.keys.message(self.connection, sender, key)
+        self.unfiled.keys.message(self.connection, sender, key)
     }
 }
 
-/// What can be seen through a window.
+/// What can be asked of a source.
 struct View<W>(W);
 
-impl<W: Window> View<W> {
+impl<W: QuerySource> View<W> {
     fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Found<T> {
         query(self.0.connection()).map_err(unavailable)
     }
 }
 
-impl<W: Window> Lookup for View<W> {
+impl<W: QuerySource> Lookup for View<W> {
     fn message(&self, id: MessageId) -> Found<Option<Message>> {
         self.read(|connection| read::message(connection, id))
     }

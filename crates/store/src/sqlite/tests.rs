@@ -261,17 +261,17 @@ fn a_clean_stop_leaves_no_keys_to_be_read_at_the_next_start() {
     let folder = new_folder();
     let mut store = Sqlite::open(folder.path()).expect("a store");
     send_many(&mut store, 1..=2000);
-    assert!(store.books.keys.has_unfiled());
+    assert!(store.unfiled.keys.has_unfiled());
     drop(store);
     let store = Sqlite::open(folder.path()).expect("the store opens again");
-    assert!(!store.books.keys.has_unfiled());
+    assert!(!store.unfiled.keys.has_unfiled());
 }
 
 #[test]
 fn places_are_filed_as_they_gather_and_at_the_latest_when_it_is_quiet() {
     let folder = new_folder();
     let mut store = Sqlite::open(folder.path()).expect("a store");
-    let unfiled = |store: &Sqlite| store.books.keys.newest() - store.books.places.filed();
+    let unfiled = |store: &Sqlite| store.unfiled.keys.newest() - store.unfiled.places.filed();
     for batch in 0..30 {
         send_many(&mut store, batch * 100 + 1..=batch * 100 + 100);
         assert!(unfiled(&store) < 1024 + 100, "what must be looked through stays short");
@@ -375,7 +375,7 @@ fn killed_with_a_log() -> TempDir {
     let folder = new_folder();
     let mut store = Sqlite::open(folder.path()).expect("a store");
     send_many(&mut store, 1..=300);
-    store.books.mark.write(&store.connection);
+    store.unfiled.mark.write(&store.connection);
     let killed = copy_as_killed(folder.path());
     std::fs::copy(folder.path().join("hub.db-mark"), killed.path().join("hub.db-mark")).expect("a copy");
     killed
@@ -424,7 +424,7 @@ fn a_log_that_is_wholly_in_the_database_is_not_missed() {
     let mut store = Sqlite::open(folder.path()).expect("a store");
     send_many(&mut store, 1..=300);
     store.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).expect("a checkpoint");
-    store.books.mark.write(&store.connection);
+    store.unfiled.mark.write(&store.connection);
     let killed = copy_as_killed(folder.path());
     std::fs::copy(folder.path().join("hub.db-mark"), killed.path().join("hub.db-mark")).expect("a copy");
     std::fs::remove_file(killed.path().join("hub.db-wal")).expect("it goes");

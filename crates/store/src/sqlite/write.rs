@@ -6,12 +6,12 @@ use folkmoot_core::model::Message;
 use folkmoot_core::record::{Change, Record, RecordKind};
 use rusqlite::{Connection, params};
 
-use super::Books;
+use super::Unfiled;
 use super::rows::{blob, content_type_number, integer, json, optional_blob};
 
-pub fn carry_out(connection: &Connection, books: &mut Books, write: &Write<'_>) -> rusqlite::Result<()> {
+pub fn carry_out(connection: &Connection, unfiled: &mut Unfiled, write: &Write<'_>) -> rusqlite::Result<()> {
     match write {
-        Write::InsertMessage(message) => insert_message(connection, books, message),
+        Write::InsertMessage(message) => insert_message(connection, unfiled, message),
         Write::UpdateMessage(message) => update_message(connection, message),
         Write::CountReply { root, by } => count_reply(connection, *root, *by),
         Write::Log(change) => log(connection, change),
@@ -21,12 +21,12 @@ pub fn carry_out(connection: &Connection, books: &mut Books, write: &Write<'_>) 
     }
 }
 
-fn insert_message(connection: &Connection, books: &mut Books, message: &Message) -> rusqlite::Result<()> {
+fn insert_message(connection: &Connection, unfiled: &mut Unfiled, message: &Message) -> rusqlite::Result<()> {
     // OR FAIL: a failed append undoes its whole transaction anyhow, so SQLite need not copy pages to undo the statement alone.
     const INSERT: &str = "INSERT OR FAIL INTO messages (id, channel, seq, version, deleted, thread, sender, created_at, updated_at, \
         edited_at, edit_count, reply_count, door, content_type, kind, file, key, reactions, metadata, content, n, root, depth) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
-    let Books { keys, places, .. } = books;
+    let Unfiled { keys, places, .. } = unfiled;
     places.give_out(connection, message.channel, integer(message.seq))?;
     let number = keys.next_number();
     connection.prepare_cached(INSERT)?.execute(params![
