@@ -13,7 +13,7 @@ use folkmoot_doors::door::Protocol;
 use folkmoot_doors::lark::Lark;
 use folkmoot_doors::snek::Snek;
 use folkmoot_doors::{DOORS, door, query};
-use hall::{Hall, Heard};
+use harness::{Harness, Heard};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use support::World;
@@ -22,8 +22,8 @@ use uuid as _;
 
 // The hub without sockets that the door's own tests use, though not all of it. It checks every frame.
 #[allow(dead_code)]
-#[path = "../../crates/doors/tests/support/hall.rs"]
-mod hall;
+#[path = "../../crates/doors/tests/support/harness.rs"]
+mod harness;
 #[path = "../../crates/core/tests/support/mod.rs"]
 mod support;
 
@@ -50,7 +50,7 @@ fn joined(text: &str) -> Vec<String> {
 }
 
 struct Conversation {
-    hall: Hall,
+    harness: Harness,
     names: BTreeMap<String, String>,
     /// The newest id of each kind that somebody heard of.
     newest: BTreeMap<String, String>,
@@ -72,7 +72,7 @@ impl Conversation {
         for (name, id) in [("general", general), ("back", back), ("dm", dm)] {
             names.insert(name.to_owned(), id.to_string());
         }
-        Self { hall: Hall::new(world), names, newest: BTreeMap::new() }
+        Self { harness: Harness::new(world), names, newest: BTreeMap::new() }
     }
 
     fn play(&mut self, line: &str) {
@@ -100,32 +100,32 @@ impl Conversation {
     /// Every known client can be there at any time.
     fn come(&mut self, name: &str, through: &'static dyn Protocol) -> Option<&'static str> {
         let name = CLIENTS.iter().find(|known| **known == name)?;
-        if !self.hall.is_open(name) {
-            self.hall.open(name, through);
+        if !self.harness.is_open(name) {
+            self.harness.open(name, through);
         }
         Some(name)
     }
 
     fn log_in(&mut self, name: &str) {
         // Each door takes its own and refuses the other.
-        self.hall.text(name, &format!("{{\"type\":\"auth.login\",\"data\":{{\"token\":\"token-of-{name}\"}}}}"));
-        if self.hall.is_open(name) {
-            self.hall.text(name, &format!("{{\"method\":\"login\",\"args\":[\"{name}\",\"password-of-{name}\"]}}"));
+        self.harness.text(name, &format!("{{\"type\":\"auth.login\",\"data\":{{\"token\":\"token-of-{name}\"}}}}"));
+        if self.harness.is_open(name) {
+            self.harness.text(name, &format!("{{\"method\":\"login\",\"args\":[\"{name}\",\"password-of-{name}\"]}}"));
         }
     }
 
     fn send(&mut self, name: &str, what: &str) {
         match what {
-            "BINARY" => self.hall.binary(name),
-            "PONG" => self.hall.pong(name),
-            "CLOSE" => self.hall.leave(name),
-            text => self.hall.text(name, &self.with_names(text)),
+            "BINARY" => self.harness.binary(name),
+            "PONG" => self.harness.pong(name),
+            "CLOSE" => self.harness.leave(name),
+            text => self.harness.text(name, &self.with_names(text)),
         }
     }
 
     fn later(&mut self, text: &str) {
         let seconds = text.trim_start_matches('+').trim_end_matches('s').parse().unwrap_or(1_i64);
-        self.hall.later(seconds.clamp(0, 1000) * 1000);
+        self.harness.later(seconds.clamp(0, 1000) * 1000);
     }
 
     fn with_names(&self, text: &str) -> String {
@@ -143,8 +143,8 @@ impl Conversation {
 
     fn listen(&mut self) {
         for name in CLIENTS {
-            while self.hall.has_heard(name) {
-                if let Some(Heard::Frame(frame)) = self.hall.next(name) {
+            while self.harness.has_heard(name) {
+                if let Some(Heard::Frame(frame)) = self.harness.next(name) {
                     remember(&frame, &mut self.newest);
                 }
             }

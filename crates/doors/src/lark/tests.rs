@@ -5,4 +5,4 @@ mod frames;
 mod requests;
 mod session;
 
-use crate::testing::{hall, support, transcript};
+use crate::testing::{harness, support, transcript};

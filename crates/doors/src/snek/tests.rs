@@ -4,4 +4,4 @@ mod conversations;
 mod frames;
 mod requests;
 
-use crate::testing::{hall, support, transcript};
+use crate::testing::{harness, support, transcript};

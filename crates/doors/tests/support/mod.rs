@@ -1,6 +1,6 @@
 //! What the tests of all doors share: a hub without sockets, conversations written down as text, and the core's own test support.
 
-pub mod hall;
+pub mod harness;
 pub mod transcript;
 
 #[path = "../../../core/tests/support/mod.rs"]

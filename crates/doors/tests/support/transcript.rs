@@ -22,7 +22,7 @@ use folkmoot_core::ids::*;
 use folkmoot_core::model::{Door, MemberKind, Priority};
 use serde_json::{Value, json};
 
-use super::hall::{Hall, Heard};
+use super::harness::{Harness, Heard};
 use super::support::World;
 use crate::door::Protocol;
 use crate::lark::Lark;
@@ -32,7 +32,7 @@ type Names = BTreeMap<String, String>;
 
 /// alice (the owner), bob and the agents codebot and reviewbot are in the channel general; carol is not. `back` is a
 /// private channel of alice and bob, `dm` the direct channel of alice and codebot. mallory is of another workspace.
-pub fn cast() -> (Hall, Names) {
+pub fn cast() -> (Harness, Names) {
     let mut world = World::new();
     let alice = world.alice;
     let (bob, carol) = (world.human("bob"), world.human("carol"));
@@ -48,18 +48,18 @@ pub fn cast() -> (Hall, Names) {
     let mut names: Names = members.map(|(name, id)| (name.to_owned(), id.to_string())).collect();
     names.extend(channels.map(|(name, id)| (name.to_owned(), id.to_string())));
     names.insert("workspace".to_owned(), world.workspace.to_string());
-    (Hall::new(world), names)
+    (Harness::new(world), names)
 }
 
 /// Plays a conversation; connections that name no door come in through `home`.
 pub fn play(text: &str, home: &'static dyn Protocol) {
-    let (hall, names) = cast();
-    let mut player = Player { hall, home, names, line: 0 };
+    let (harness, names) = cast();
+    let mut player = Player { harness, home, names, line: 0 };
     for (number, line) in lines(text) {
         player.line = number;
         player.play(&line);
     }
-    let left = player.hall.left_over();
+    let left = player.harness.left_over();
     assert!(left.is_empty(), "nobody expected this:\n{left:#?}");
 }
 
@@ -77,7 +77,7 @@ fn lines(text: &str) -> Vec<(usize, String)> {
 }
 
 struct Player {
-    hall: Hall,
+    harness: Harness,
     home: &'static dyn Protocol,
     names: Names,
     line: usize,
@@ -87,16 +87,16 @@ impl Player {
     fn play(&mut self, line: &str) {
         let (head, rest) = line.split_once(": ").unwrap_or((line, ""));
         match head.split_whitespace().collect::<Vec<_>>()[..] {
-            ["OPEN", name] => self.hall.open(name, self.home),
-            ["OPEN", name, door] => self.hall.open(name, self.door(door)),
+            ["OPEN", name] => self.harness.open(name, self.home),
+            ["OPEN", name, door] => self.harness.open(name, self.door(door)),
             ["LOGIN", name] => self.log_in(name, self.home),
             ["LOGIN", name, door] => self.log_in(name, self.door(door)),
             ["C", name] => self.client(name, rest),
             ["S", name] => self.server(name, rest),
-            ["T"] | ["T:"] => self.hall.later(duration(rest)),
+            ["T"] | ["T:"] => self.harness.later(duration(rest)),
             ["DO", name] => self.elsewhere(name, rest),
-            ["FORGET"] => self.hall.forget(),
-            ["WINDOWS"] => self.hall.with_windows(),
+            ["FORGET"] => self.harness.forget(),
+            ["WINDOWS"] => self.harness.with_windows(),
             _ => self.fail(&format!("what is `{line}`?")),
         }
     }
@@ -115,28 +115,28 @@ impl Player {
     }
 
     fn log_in(&mut self, name: &str, protocol: &'static dyn Protocol) {
-        self.hall.open(name, protocol);
+        self.harness.open(name, protocol);
         let login = if protocol.door() == Door::Lark {
             json!({ "type": "auth.login", "data": { "token": format!("token-of-{name}") } })
         } else {
             json!({ "method": "login", "args": [name, format!("password-of-{name}")], "callId": "login" })
         };
-        self.hall.text(name, &login.to_string());
-        let welcome = self.hall.next(name);
+        self.harness.text(name, &login.to_string());
+        let welcome = self.harness.next(name);
         let says = |key: &str, value: Value| matches!(&welcome, Some(Heard::Frame(frame)) if frame[key] == value);
         let is_welcome = says("type", json!("auth.success")) || says("success", json!(true));
         if !is_welcome {
             self.fail(&format!("{name} heard {welcome:?}"));
         }
-        self.hall.forget();
+        self.harness.forget();
     }
 
     fn client(&mut self, name: &str, what: &str) {
         match what {
-            "BINARY" => self.hall.binary(name),
-            "PONG" => self.hall.pong(name),
-            "CLOSE" => self.hall.leave(name),
-            text => self.hall.text(name, &self.with_names(text)),
+            "BINARY" => self.harness.binary(name),
+            "PONG" => self.harness.pong(name),
+            "CLOSE" => self.harness.leave(name),
+            text => self.harness.text(name, &self.with_names(text)),
         }
     }
 
@@ -157,7 +157,7 @@ impl Player {
     }
 
     fn server(&mut self, name: &str, expected: &str) {
-        let heard = self.hall.next(name);
+        let heard = self.harness.next(name);
         let fits = match (&heard, expected) {
             (None, "NOTHING") | (Some(Heard::Ping), "PING") => true,
             (Some(Heard::Closed(why)), expected) => format!("CLOSE {why}") == expected,
@@ -180,7 +180,7 @@ impl Player {
         let actor = self.member(name);
         let command = match what.split_whitespace().collect::<Vec<_>>()[..] {
             ["task", to, channel, ref title @ ..] => Command::CreateTask(CreateTask {
-                workspace: self.hall.world.workspace,
+                workspace: self.harness.world.workspace,
                 channel: Some(self.channel(channel)),
                 message: None,
                 title: title.join(" "),
@@ -197,7 +197,7 @@ impl Player {
             ["expel", member] => Command::RemoveMember { member: self.member(member) },
             _ => self.fail(&format!("nobody can `{what}`")),
         };
-        self.hall.elsewhere(actor, command);
+        self.harness.elsewhere(actor, command);
     }
 
     fn member(&self, name: &str) -> MemberId {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::hall::envelope;
+use super::harness::envelope;
 use super::support::World;
 use super::support::commands::{Dice, ROLLS, raw};
 use super::support::ledger::Replay;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::hall::Heard;
+use super::harness::Heard;
 use super::transcript::cast;
 use crate::door::{Ask, Protocol, Session, Step};
 use crate::lark::session::LarkSession;
@@ -132,16 +132,16 @@ fn frames_of_the_session_itself_have_ids_of_their_own() {
 
 #[test]
 fn the_201st_subscription_is_refused_and_auto_subscription_stops_at_200() {
-    let (mut hall, _) = cast();
-    let alice = hall.world.alice;
+    let (mut harness, _) = cast();
+    let alice = harness.world.alice;
     // With general, back and dm there are 202 channels.
-    let channels: Vec<_> = (0..199).map(|number| hall.world.channel(&format!("c{number}"), &[alice])).collect();
-    hall.open("alice", &Lark);
-    hall.text("alice", r#"{"type":"auth.login","data":{"token":"token-of-alice"}}"#);
-    hall.forget();
+    let channels: Vec<_> = (0..199).map(|number| harness.world.channel(&format!("c{number}"), &[alice])).collect();
+    harness.open("alice", &Lark);
+    harness.text("alice", r#"{"type":"auth.login","data":{"token":"token-of-alice"}}"#);
+    harness.forget();
     let mut ask = |kind: &str, channel: &ChannelId| -> Value {
-        hall.text("alice", &json!({ "type": kind, "data": { "channel_id": channel } }).to_string());
-        match hall.next("alice") {
+        harness.text("alice", &json!({ "type": kind, "data": { "channel_id": channel } }).to_string());
+        match harness.next("alice") {
             Some(Heard::Frame(frame)) => frame,
             other => panic!("{other:?}"),
         }
@@ -156,19 +156,19 @@ fn the_201st_subscription_is_refused_and_auto_subscription_stops_at_200() {
 
 #[test]
 fn a_message_of_10_000_characters_passes_and_one_more_does_not() {
-    let (mut hall, names) = cast();
-    hall.open("alice", &Lark);
-    hall.text("alice", r#"{"type":"auth.login","data":{"token":"token-of-alice"}}"#);
-    hall.forget();
+    let (mut harness, names) = cast();
+    harness.open("alice", &Lark);
+    harness.text("alice", r#"{"type":"auth.login","data":{"token":"token-of-alice"}}"#);
+    harness.forget();
     for (length, answer) in [(10_000, "message.new"), (10_001, "error")] {
         let data = json!({ "channel_id": names["general"], "content": "é".repeat(length) });
-        hall.text("alice", &json!({ "type": "message.send", "data": data }).to_string());
-        let Some(Heard::Frame(frame)) = hall.next("alice") else { panic!() };
+        harness.text("alice", &json!({ "type": "message.send", "data": data }).to_string());
+        let Some(Heard::Frame(frame)) = harness.next("alice") else { panic!() };
         assert_eq!(frame["type"], answer);
         if answer == "error" {
             assert_eq!(frame["data"]["error"], "content too long (max 10000 characters)");
         }
-        hall.forget();
+        harness.forget();
     }
-    assert!(hall.is_open("alice") && !hall.has_heard("alice"));
+    assert!(harness.is_open("alice") && !harness.has_heard("alice"));
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::hall::object;
+use super::harness::object;
 use super::support::World;
 use super::support::commands::{Dice, ROLLS};
 use super::support::pool::Pool;

@@ -19,7 +19,7 @@ use folkmoot_core::model::{Door, Message, Notification};
 use folkmoot_core::record::{Filter, NEW, Record, SEEN};
 use folkmoot_core::{Actor, Decision, Millis, Refusal, access, refusal};
 
-pub struct Hall {
+pub struct Harness {
     pub world: World,
     seats: Vec<Seat>,
     nonces: IdSource,
@@ -49,12 +49,12 @@ pub enum Heard {
 /// A client that missed more than this loads anew; the server has a larger number.
 pub const MAX_REPLAY: usize = 10;
 
-impl Hall {
+impl Harness {
     pub fn new(world: World) -> Self {
-        let mut hall = Self { world, seats: Vec::new(), nonces: IdSource::new(11), with_windows: false };
+        let mut harness = Self { world, seats: Vec::new(), nonces: IdSource::new(11), with_windows: false };
         let at_once = WakeRules { quiet: 0, quiet_elsewhere: 0, ..WakeRules::default() };
-        hall.world.state.set_wake_rules(at_once);
-        hall
+        harness.world.state.set_wake_rules(at_once);
+        harness
     }
 
     pub fn with_windows(&mut self) {
