@@ -1,15 +1,14 @@
 //! What people approve is what is done: shown whole and alike everywhere, told apart by everything it is, and decided by nobody
 //! whom the asker chose.
 
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::support::agents::{Fake, PATIENCE, hosted, hub_with_fake, replies};
 use crate::support::telegram::fake_api::World;
-use crate::support::telegram::{ANN, FakeApi, Message, TOKEN, hub_with_bot, link};
+use crate::support::telegram::{ANN, Message, hub_with_bot, hub_with_bot_and_fake, link};
 use crate::support::terminal::Terminal;
-use crate::support::{Hub, Member, Setup, eventually_within, items, moot, register, start, text};
+use crate::support::{Hub, Member, eventually_within, items, moot, start, text};
 
 /// What the fake claude asks for when it is told to ask.
 fn will_ask(fake: &Fake, file: &str, id: &str, tool: &str, input: &Value) {
@@ -53,19 +52,7 @@ async fn terminal(hub: &Hub, member: &Member, words: &[&str]) -> String {
 
 #[tokio::test]
 async fn every_surface_shows_the_same_whole_action_with_the_warning_first() {
-    let folder = Arc::new(tempfile::TempDir::new().expect("a folder"));
-    let (fake, api) = (Fake::new(folder.path()), FakeApi::start().await);
-    api.with(|world| {
-        world.add_private(ANN);
-    });
-    let setup = Setup::default()
-        .env("MOOT_ENGINES__CLAUDE__COMMAND", &fake.program.to_string_lossy())
-        .env("MOOT_TELEGRAM__BOT_TOKEN", TOKEN)
-        .env("MOOT_TELEGRAM__API_BASE", &api.base());
-    let data = folder.path().join("data");
-    let hub = setup.start_on(folder, data).await;
-    let alice = register(&hub, "alice").await;
-    link(&api, &alice, ANN).await;
+    let (hub, alice, api, fake) = hub_with_bot_and_fake().await;
     let general = alice.add_channel("general", &[]).await;
     hosted(&alice, "claude", json!({"channel_ids": [general]})).await;
     let padding = "echo padding\n".repeat(60);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Lark, Rest, Setup, number, register, start, text, token};
+use crate::support::{Lark, REQUESTS, Rest, Setup, number, register, start, text, token};
 
 #[tokio::test]
 async fn every_server_envelope_has_v_id_type_ts_and_data() {
@@ -129,35 +129,7 @@ async fn before_login_every_request_is_answered_not_authenticated() {
     let (_hub, alice) = start().await;
     let channel = alice.add_channel("general", &[]).await;
     let mut lark = alice.dial().await;
-    for kind in [
-        "channel.join",
-        "channel.leave",
-        "agent.hello",
-        "agent.sleep",
-        "agent.thinking",
-        "daemon.register",
-        "message.send",
-        "message.edit",
-        "message.delete",
-        "thread.reply",
-        "typing.start",
-        "typing.stop",
-        "presence.update",
-        "call.offer",
-        "call.answer",
-        "call.ice",
-        "call.end",
-        "approval.request",
-        "inbox.poll",
-        "inbox.ack",
-        "draft.create",
-        "draft.validate",
-        "draft.send",
-        "review.request",
-        "review.result",
-        "workspace.update",
-        "sync.resume",
-    ] {
+    for kind in REQUESTS {
         let data = json!({ "channel_id": channel, "content": "early" });
         let error = lark.refused(kind, data).await;
         assert_eq!(error, "not authenticated", "{kind}");

@@ -20,9 +20,9 @@ mod chopsticks_requests;
 mod chopsticks_sessions;
 
 mod abuse_bot;
-mod abuse_brake;
 mod abuse_keys;
 mod abuse_login;
+mod abuse_loop_guard;
 mod abuse_machine;
 mod abuse_modes;
 mod abuse_pools;
@@ -36,7 +36,7 @@ mod bot_hub;
 
 mod deliveries_absence;
 mod deliveries_bars;
-mod deliveries_brake;
+mod deliveries_loop_guard;
 mod deliveries_states;
 
 mod lark_agents;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Lark, Member, start, text};
+use crate::support::{Lark, Member, REQUESTS, start, text};
 
 /// A small generator of its own, so that a failing seed can be run again anywhere.
 pub struct Chance(u64);
@@ -23,38 +23,6 @@ impl Chance {
         &from[self.below(from.len())]
     }
 }
-
-const KINDS: &[&str] = &[
-    "auth.login",
-    "channel.join",
-    "channel.leave",
-    "agent.hello",
-    "agent.sleep",
-    "agent.thinking",
-    "daemon.register",
-    "message.send",
-    "message.edit",
-    "message.delete",
-    "thread.reply",
-    "typing.start",
-    "typing.stop",
-    "presence.update",
-    "call.offer",
-    "call.answer",
-    "call.ice",
-    "call.end",
-    "approval.request",
-    "inbox.poll",
-    "inbox.ack",
-    "draft.create",
-    "draft.validate",
-    "draft.send",
-    "review.request",
-    "review.result",
-    "workspace.update",
-    "sync.resume",
-    "no.such.type",
-];
 
 const KEYS: &[&str] = &[
     "channel_id",
@@ -119,11 +87,9 @@ fn data(chance: &mut Chance, known: &[String], depth: usize) -> Value {
 
 /// Sends noise, reading what comes back now and then so that the hub never has to drop anything.
 async fn make_noise(lark: &mut Lark, chance: &mut Chance, known: &[String], frames: usize) {
+    let kinds = [&REQUESTS[..], &["no.such.type"]].concat();
     for round in 0..frames {
-        let kind = *chance.pick(KINDS);
-        if kind == "auth.login" {
-            continue;
-        }
+        let kind = *chance.pick(&kinds);
         let mut frame = json!({ "type": kind, "data": data(chance, known, 2) }).to_string();
         if chance.below(10) == 0 {
             let mut cut = chance.below(frame.len());

@@ -2,7 +2,14 @@
 
 use serde_json::json;
 
-use crate::support::{column, start, text};
+use crate::support::{Member, column, start, text};
+
+/// The agent asks for something; the path of its question.
+async fn asked(agent: &Member, channel: &str) -> String {
+    let body = json!({ "channel_id": channel, "action": "deploy", "payload": "{}" });
+    let made = agent.rest.post(&agent.path("approvals"), body).await.created();
+    format!("/v1/approvals/{}", text(&made, "id"))
+}
 
 #[tokio::test]
 async fn an_agent_asks_over_rest_and_the_room_hears_it() {
@@ -33,9 +40,7 @@ async fn the_reviewer_is_the_caller_whatever_the_body_says() {
     let bob = alice.add_human("bob").await;
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&bob, &codebot]).await;
-    let body = json!({ "channel_id": general, "action": "deploy", "payload": "{}" });
-    let made = codebot.rest.post(&alice.path("approvals"), body).await.created();
-    let path = format!("/v1/approvals/{}", text(&made, "id"));
+    let path = asked(&codebot, &general).await;
     let body = json!({ "approved": true, "note": "", "reviewer_id": bob.id });
     let decided = alice.rest.patch(&path, body).await.ok();
     assert_eq!(decided["reviewer_id"], alice.id.as_str());
@@ -46,9 +51,7 @@ async fn a_decision_needs_a_yes_or_no() {
     let (_hub, alice) = start().await;
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&codebot]).await;
-    let body = json!({ "channel_id": general, "action": "deploy", "payload": "{}" });
-    let made = codebot.rest.post(&alice.path("approvals"), body).await.created();
-    let path = format!("/v1/approvals/{}", text(&made, "id"));
+    let path = asked(&codebot, &general).await;
     for body in [json!({}), json!({ "approved": "yes" }), json!({ "note": "hm" })] {
         alice.rest.patch(&path, body).await.refused(400, "BAD_REQUEST");
     }
@@ -61,9 +64,7 @@ async fn another_agent_may_not_decide_for_the_people() {
     let codebot = alice.add_agent("codebot").await;
     let accomplice = alice.add_agent("accomplice").await;
     let general = alice.add_channel("general", &[&codebot, &accomplice]).await;
-    let body = json!({ "channel_id": general, "action": "deploy", "payload": "{}" });
-    let made = codebot.rest.post(&alice.path("approvals"), body).await.created();
-    let path = format!("/v1/approvals/{}", text(&made, "id"));
+    let path = asked(&codebot, &general).await;
     let refusal = accomplice.rest.patch(&path, json!({ "approved": true })).await;
     refusal.refused(403, "FORBIDDEN");
 }
@@ -74,9 +75,7 @@ async fn everybody_is_told_whether_they_may_decide_and_who_may_and_the_hub_keeps
     let bob = alice.add_human("bob").await;
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&bob, &codebot]).await;
-    let body = json!({ "channel_id": general, "action": "deploy", "payload": "{}" });
-    let made = codebot.rest.post(&alice.path("approvals"), body).await.created();
-    let path = format!("/v1/approvals/{}", text(&made, "id"));
+    let path = asked(&codebot, &general).await;
     for (member, may) in [(&bob, false), (&codebot, false), (&alice, true)] {
         let shown = member.rest.get(&path).await.ok();
         assert_eq!(shown["may_decide"], may, "{shown}");

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::agents::{Fake, PATIENCE, hosted, replies};
+use crate::support::agents::{PATIENCE, hosted, replies};
 use crate::support::telegram::fake_api::World;
-use crate::support::telegram::{ANN, EVE, FakeApi, Message, TOKEN, hub_with_bot, link};
-use crate::support::{Lark, Member, Setup, eventually_within, moot, register, text};
+use crate::support::telegram::{ANN, EVE, FakeApi, Message, hub_with_bot, hub_with_bot_and_fake, link};
+use crate::support::{Lark, Member, eventually_within, moot, text};
 
 /// The newest card of a person that is open.
 async fn card(api: &FakeApi, user: i64) -> Message {
@@ -44,19 +44,7 @@ async fn approval(member: &Member, id: &str) -> Value {
 
 #[tokio::test]
 async fn an_engines_question_is_a_card_and_every_decision_reaches_it_with_its_note() {
-    let folder = std::sync::Arc::new(tempfile::TempDir::new().expect("a folder"));
-    let (fake, api) = (Fake::new(folder.path()), FakeApi::start().await);
-    api.with(|world| {
-        world.add_private(ANN);
-    });
-    let setup = Setup::default()
-        .env("MOOT_ENGINES__CLAUDE__COMMAND", &fake.program.to_string_lossy())
-        .env("MOOT_TELEGRAM__BOT_TOKEN", TOKEN)
-        .env("MOOT_TELEGRAM__API_BASE", &api.base());
-    let data = folder.path().join("data");
-    let hub = setup.start_on(folder, data).await;
-    let alice = register(&hub, "alice").await;
-    link(&api, &alice, ANN).await;
+    let (_hub, alice, api, _fake) = hub_with_bot_and_fake().await;
     let closed_channel = alice.add_private("closed", &[]).await;
     hosted(&alice, "claude", json!({"channel_ids": [closed_channel]})).await;
     let ways = [

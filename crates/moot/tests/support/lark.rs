@@ -11,6 +11,37 @@ use super::socket::Socket;
 
 const PATH: &str = "/ws";
 
+/// What the document lets a client ask once it has logged in.
+pub const REQUESTS: [&str; 27] = [
+    "channel.join",
+    "channel.leave",
+    "agent.hello",
+    "agent.sleep",
+    "agent.thinking",
+    "daemon.register",
+    "message.send",
+    "message.edit",
+    "message.delete",
+    "thread.reply",
+    "typing.start",
+    "typing.stop",
+    "presence.update",
+    "call.offer",
+    "call.answer",
+    "call.ice",
+    "call.end",
+    "approval.request",
+    "inbox.poll",
+    "inbox.ack",
+    "draft.create",
+    "draft.validate",
+    "draft.send",
+    "review.request",
+    "review.result",
+    "workspace.update",
+    "sync.resume",
+];
+
 pub struct Lark(Socket);
 
 impl Deref for Lark {

@@ -26,7 +26,7 @@ use std::time::Duration;
 pub use browser::Browser;
 pub use hub::{Hub, Setup, moot};
 pub use jukebox::Jukebox;
-pub use lark::Lark;
+pub use lark::{Lark, REQUESTS};
 pub use member::{Member, register, start};
 pub use rest::{Answer, Rest};
 pub use snek::Snek;

@@ -14,6 +14,7 @@ pub mod fake_api;
 
 pub use fake_api::{FakeApi, Fault, Message, TOKEN};
 
+use super::agents::Fake;
 use super::hub::{BINARY, clean_command, collect, wait_for_end};
 use super::{Hub, Member};
 
@@ -155,6 +156,24 @@ pub async fn hub_with_bot(environment: &[(&str, &str)]) -> (Hub, Member, FakeApi
     let hub = setup.start().await;
     let alice = super::register(&hub, "alice").await;
     (hub, alice, api)
+}
+
+/// A hub that runs the bot itself and whose claude is the fake; the account on it is linked.
+pub async fn hub_with_bot_and_fake() -> (Hub, Member, FakeApi, Fake) {
+    let folder = Arc::new(TempDir::new().expect("a folder"));
+    let (fake, api) = (Fake::new(folder.path()), FakeApi::start().await);
+    api.with(|world| {
+        world.add_private(ANN);
+    });
+    let setup = super::Setup::default()
+        .env("MOOT_ENGINES__CLAUDE__COMMAND", &fake.program.to_string_lossy())
+        .env("MOOT_TELEGRAM__BOT_TOKEN", TOKEN)
+        .env("MOOT_TELEGRAM__API_BASE", &api.base());
+    let data = folder.path().join("data");
+    let hub = setup.start_on(folder, data).await;
+    let alice = super::register(&hub, "alice").await;
+    link(&api, &alice, ANN).await;
+    (hub, alice, api, fake)
 }
 
 /// Links a person's Telegram account, as they do it: with a code from the hub.
