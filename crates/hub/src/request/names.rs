@@ -1,11 +1,16 @@
-//! File names: only the name of what came with an upload, and a header that no name can break.
+//! Names that others chose, where they can do no harm: as the name of a file, in a header, as a part of an address.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stays as it is in the exact name (RFC 5987).
+/// What stays as it is in one part of an address (RFC 3986, "unreserved") and in the exact name of a file (RFC 5987).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const MAX_CHARS: usize = 200;
 const NAMELESS: &str = "file";
+
+/// As one part of a path.
+pub fn segment(text: &str) -> String {
+    utf8_percent_encode(text, UNRESERVED).to_string()
+}
 
 /// The last part of a name as a sender gave it, without anything that is not meant to be read.
 pub fn sanitized(given: &str) -> String {
@@ -115,5 +120,11 @@ mod tests {
             prop_assert!(kept != ".." && kept.chars().count() <= MAX_CHARS);
             prop_assert!(!kept.chars().any(char::is_control));
         }
+    }
+
+    #[test]
+    fn a_name_is_one_part_of_a_path_whatever_is_in_it() {
+        assert_eq!(segment("g1_-.~"), "g1_-.~");
+        assert_eq!(segment("a/b?c ü"), "a%2Fb%3Fc%20%C3%BC");
     }
 }

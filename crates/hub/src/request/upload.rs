@@ -297,7 +297,7 @@ pub async fn keep_diff(
     received: Received,
 ) -> Result<(Arc<Run>, Option<FileId>), ApiError> {
     let carrier = |state: &State, actor: Actor| access::carrier(state, actor.member).map(|member| member.workspace);
-    let workspace = caller.look(carrier)?;
+    let workspace = caller.query(carrier)?;
     let command = move |file| Command::Run(RunCommand::Diff { run, file });
     keep_with(caller, workspace, received, command, |reply| match reply {
         Reply::Diff { run, replaced } => Some((run, replaced)),

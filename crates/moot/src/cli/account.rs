@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, cell, items, text};
+use super::client::{HubArgs, ListArgs, Session, cell, items, text};
 use super::profile::{self, Profile};
 use super::{Fault, Settings, output, prompt};
 use crate::config::Secret;
@@ -22,15 +22,6 @@ pub enum Command {
     End(EndArgs),
     /// Change your password; other sessions and your API key end, unless you keep them.
     Password(PasswordArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub struct ListArgs {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    hub: HubArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, cell, items, text};
+use super::client::{HubArgs, ListArgs, Session, cell, items, text};
 use super::{Settings, names, output, tail};
 
 #[derive(Debug, clap::Subcommand)]
@@ -34,15 +34,6 @@ pub struct CreateArgs {
     /// Only its members see it.
     #[arg(long)]
     private: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    hub: HubArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct ListArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,

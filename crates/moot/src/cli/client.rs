@@ -22,6 +22,16 @@ pub struct HubArgs {
     pub token: Option<String>,
 }
 
+/// What a command takes that only shows what there is.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub hub: HubArgs,
+}
+
 /// Runs one command of a client; one thread is plenty for it.
 pub fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

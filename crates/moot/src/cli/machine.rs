@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, items, text};
+use super::client::{HubArgs, ListArgs, Session, items, text};
 use super::{Fault, Settings, output};
 
 #[derive(Debug, clap::Subcommand)]
@@ -29,15 +29,6 @@ pub enum Command {
 pub struct AddArgs {
     /// What to call it.
     name: String,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    hub: HubArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct ListArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, cell, items, text};
+use super::client::{HubArgs, ListArgs, Session, cell, items, text};
 use super::{Fault, Settings, names, output, prompt};
 
 #[derive(Debug, clap::Subcommand)]
@@ -62,15 +62,6 @@ pub struct InviteArgs {
     /// A channel to put the newcomer into, by name or id; may be given several times. Left out: every open channel.
     #[arg(long = "channel", value_name = "CHANNEL")]
     channels: Vec<String>,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    hub: HubArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub struct ListArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,

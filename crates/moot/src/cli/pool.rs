@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use folkmoot_hub::request::names::segment;
 use serde_json::{Map, Value, json};
 
-use super::client::{HubArgs, Session, block_on, cell, items, text};
+use super::client::{HubArgs, ListArgs, Session, block_on, cell, items, text};
 use super::{Fault, Settings, names, output, pool_agent, pool_listen};
 use folkmoot_services::pools::words;
 
@@ -65,15 +65,6 @@ pub enum Command {
     Shuffle(PlainArgs),
     /// Empty the queue.
     Clear(PlainArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub struct ListArgs {
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    hub: HubArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -340,14 +331,6 @@ impl Place {
         });
         session.hub.post("/v1/pools/dispatch", &body).await
     }
-}
-
-/// What stays as it is in one part of an address (RFC 3986, "unreserved").
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// A name as one part of a path.
-fn segment(name: &str) -> String {
-    utf8_percent_encode(name, UNRESERVED).to_string()
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl EngineObject {
 /// The engines that agents can be made of, and which of them are installed here (operator). Looked at twice a minute at most.
 #[utoipa::path(get, path = "/v1/engines", tag = "hosting", responses((status = 200, body = [EngineObject])))]
 pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
-    caller.look(|state, actor| access::host(state, actor).map(drop))?;
+    caller.query(|state, actor| access::host(state, actor).map(drop))?;
     let configured = runner::settings(local.config());
     let none = EngineSettings::default();
     let of = |engine: &str| configured.get(engine).unwrap_or(&none).clone();
@@ -90,7 +90,7 @@ pub struct EngineTest {
 /// Ask an engine for one word (operator); by one at a time.
 #[utoipa::path(post, path = "/v1/engines/{engine}/test", tag = "hosting", responses((status = 200, body = EngineTest)))]
 pub async fn test(caller: Caller, State(local): State<Local>, Path(engine): Path<String>) -> Answer {
-    caller.look(|state, actor| access::host(state, actor).map(drop))?;
+    caller.query(|state, actor| access::host(state, actor).map(drop))?;
     let known = engines::find(&engine).ok_or_else(|| ApiError::not_found("there is no such engine"))?;
     let Some(_trial) = local.hosting().engines().try_out(&engine) else {
         return Err(RetryAfter(BUSY).into());

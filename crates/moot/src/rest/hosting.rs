@@ -49,12 +49,12 @@ pub enum HostedState {
 /// The agents that this hub hosts, those of its configuration among them.
 #[utoipa::path(get, path = "/v1/hosting", tag = "hosting", responses((status = 200, body = [HostedObject])))]
 pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
-    let hosted = caller.look(|state, actor| {
+    let hosted = caller.query(|state, actor| {
         let workspace = access::member(state, actor)?.workspace;
         let hosted = hosting::hosted(state, local.config());
         Ok(hosted.into_iter().filter(|hosted| hosted.workspace == workspace).collect::<Vec<_>>())
     })?;
-    let shown = caller.look(|state, actor| {
+    let shown = caller.query(|state, actor| {
         let may_host = access::host(state, actor).is_ok();
         let shown = hosted.iter().map(|hosted| shown(&local, state, hosted));
         Ok(shown.map(|shown| if may_host { shown } else { shown.for_others() }).collect::<Vec<_>>())
@@ -131,7 +131,7 @@ pub struct NewHosted {
 #[utoipa::path(post, path = "/v1/hosting", tag = "hosting", request_body = HostBody,
     responses((status = 201, body = NewHosted)))]
 pub async fn create(caller: Caller, State(local): State<Local>, Body(body): Body<HostBody>) -> Answer {
-    caller.look(|state, actor| access::host(state, actor).map(drop))?;
+    caller.query(|state, actor| access::host(state, actor).map(drop))?;
     if engines::find(&body.engine).is_none() {
         return Err(ApiError::bad_request("there is no such engine; see /v1/engines"));
     }
@@ -154,11 +154,11 @@ pub async fn create(caller: Caller, State(local): State<Local>, Body(body): Body
     };
     let Reply::Hosted(hosted) = caller.execute(Command::HostAgent(host)).await? else { return Err(unexpected()) };
     local.hosting().has_changed();
-    let member = caller.look(|state, _| {
+    let member = caller.query(|state, _| {
         let member = state.member(hosted.agent).ok_or(refusal::MEMBER_NOT_FOUND)?;
         Ok(serde_json::to_value(MemberObject::new(member, state)).unwrap_or_default())
     })?;
-    let hosted = caller.look(|state, _| Ok(shown(&local, state, &hosted)))?;
+    let hosted = caller.query(|state, _| Ok(shown(&local, state, &hosted)))?;
     let mut answer = serde_json::to_value(&hosted).unwrap_or_else(|_| json!({}));
     answer["agent"] = member;
     reply::created(&answer)
@@ -167,7 +167,7 @@ pub async fn create(caller: Caller, State(local): State<Local>, Body(body): Body
 /// Host an agent no longer (operator); it leaves the workspace, what it said stays.
 #[utoipa::path(delete, path = "/v1/hosting/{hosted}", tag = "hosting", responses((status = 200, body = Done)))]
 pub async fn remove(caller: Caller, State(local): State<Local>, Path(name): Path<String>) -> Answer {
-    let agent = caller.look(|state, actor| {
+    let agent = caller.query(|state, actor| {
         access::host(state, actor)?;
         let named = |hosted: &&Hosted| state.name_of(hosted.agent).eq_ignore_ascii_case(&name);
         state.hosted().find(named).map(|hosted| hosted.agent).ok_or(refusal::NOT_HOSTED)

@@ -59,7 +59,7 @@ pub async fn link(caller: Caller, State(local): State<Local>) -> Answer {
 #[utoipa::path(get, path = "/v1/telegram/link", tag = "approvals",
     responses((status = 200, body = TelegramLinkObject)))]
 pub async fn show(caller: Caller) -> Answer {
-    let account = caller.look(|state, actor| {
+    let account = caller.query(|state, actor| {
         let member = access::member(state, actor)?.id;
         Ok(state.telegram_links_of(member).find_map(|link: &TelegramLink| link.account.clone()))
     })?;

@@ -8,14 +8,12 @@ use folkmoot_core::ids::{ChannelId, MemberId};
 use folkmoot_core::model::Door;
 use folkmoot_core::pools::{Place, PoolLink, SessionKind};
 use folkmoot_core::{Actor, Code, Millis, Refusal, access};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use folkmoot_hub::request::ApiError;
+use folkmoot_hub::request::names::segment;
 
 use crate::pools::Pools;
 
-/// What stays as it is in one part of an address (RFC 3986, "unreserved").
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const PURPOSE: &str = "listen";
 /// How long a key opens.
 const KEY_LIFE_S: i64 = 12 * 60 * 60;
@@ -48,7 +46,7 @@ fn link(pools: &Pools, place: &Place, channel: ChannelId, member: MemberId) -> L
     let key = format!("{}.{signature}", claim.text());
     let base = pools.hub.settings().server.public_url.trim_end_matches('/');
     // Behind `#`, so that opening the page sends it nowhere yet.
-    let url = format!("{base}/listen/{}/{}#key={key}", escaped(&place.guild), escaped(&place.voice_channel));
+    let url = format!("{base}/listen/{}/{}#key={key}", segment(&place.guild), segment(&place.voice_channel));
     Link { url, key, expires_at: claim.expires_s * 1000 }
 }
 
@@ -113,11 +111,6 @@ impl Claim {
     }
 }
 
-/// As one part of a path.
-fn escaped(text: &str) -> String {
-    utf8_percent_encode(text, UNRESERVED).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -158,7 +151,7 @@ mod tests {
 
     #[test]
     fn names_become_one_part_of_a_path() {
-        assert_eq!(escaped("main"), "main");
-        assert_eq!(escaped("a/b c?d#é"), "a%2Fb%20c%3Fd%23%C3%A9");
+        assert_eq!(segment("main"), "main");
+        assert_eq!(segment("a/b c?d#é"), "a%2Fb%20c%3Fd%23%C3%A9");
     }
 }
