@@ -107,9 +107,9 @@ fn told(frame: Frame) -> Option<Incoming> {
     }
 }
 
-/// What the hub itself says is nobody's message.
+/// What the hub itself says is nobody's message, and one that still grows comes again when it is whole.
 fn message(told: Told) -> Option<Message> {
-    if told.kind == "system" {
+    if told.kind == "system" || told.partial {
         return None;
     }
     let name = if told.sender_name.is_empty() { told.sender_id.to_string() } else { told.sender_name };
@@ -153,6 +153,13 @@ mod tests {
     fn what_the_hub_itself_says_is_nobodys_message() {
         let frame = json!({"type": "message.new", "data": {"id": "msg_2", "channel_id": "ch_1", "sender_id": "mem_1",
             "content": "ann joined", "type": "system"}});
+        assert_eq!(told(Frame::parse(&frame.to_string()).unwrap()), None);
+    }
+
+    #[test]
+    fn a_message_that_still_grows_is_skipped() {
+        let frame = json!({"type": "message.new", "data": {"id": "msg_2", "channel_id": "ch_1", "sender_id": "mem_1",
+            "content": "I thi", "type": "user", "partial": true, "final_id": "msg_3"}});
         assert_eq!(told(Frame::parse(&frame.to_string()).unwrap()), None);
     }
 
