@@ -99,6 +99,24 @@ impl Fake {
                 self.wait_for("pids-far");
                 forever();
             }
+            "echo" => {
+                let lines = self.answering(&format!("echo: {}", prompt.trim()));
+                say(&lines[0]);
+                self.wait_for("go");
+                lines[1..].iter().for_each(|line| say(line));
+            }
+            "at-work" => {
+                say(&lines[0]);
+                let (near, far) = (self.child("near"), self.child("far"));
+                self.wait_for("pids-far");
+                self.pids(&[std::process::id(), near, far]);
+                forever();
+            }
+            "breeding" => {
+                say(&lines[0]);
+                self.child("next");
+                forever();
+            }
             "orphans" => {
                 // Leaves its children behind and ends at once.
                 self.child("near");
@@ -168,6 +186,10 @@ impl Fake {
     }
 
     fn lines(&self) -> Vec<String> {
+        self.answering("All done.")
+    }
+
+    fn answering(&self, answer: &str) -> Vec<String> {
         let fixture = match self.engine.as_str() {
             "codex" => include_str!("../tests/fixtures/codex.jsonl"),
             "claude" => include_str!("../tests/fixtures/claude.jsonl"),
@@ -175,7 +197,7 @@ impl Fake {
             _ => include_str!("../tests/fixtures/pi.jsonl"),
         };
         let session = self.session();
-        fixture.lines().map(|line| line.replace("SESSION", &session).replace("ANSWER", "All done.")).collect()
+        fixture.lines().map(|line| line.replace("SESSION", &session).replace("ANSWER", answer)).collect()
     }
 
     /// Ignored signals stay ignored in the program that a shell turns into.
@@ -189,7 +211,11 @@ impl Fake {
 
     /// A child that sleeps: `near` stays in our group, `far` leaves it and has left its parent too.
     fn child(&self, kind: &str) -> u32 {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let me = std::env::current_exe().unwrap();
+        let mut command = Command::new(if std::env::var_os("FAKE_STUBBORN").is_some() { "sh".as_ref() } else { &*me });
+        if std::env::var_os("FAKE_STUBBORN").is_some() {
+            command.arg("-c").arg("trap '' TERM INT HUP; exec \"$0\"").arg(&me);
+        }
         command.env("FAKE_MODE", "sleep").env("FAKE_KIND", kind).stdin(Stdio::null());
         command.spawn().unwrap().id()
     }
@@ -200,6 +226,12 @@ impl Fake {
                 let _ = rustix::process::setsid();
                 let child = self.child("farther");
                 self.note("pids-far", &child.to_string());
+                ExitCode::SUCCESS
+            }
+            "next" => {
+                let _ = rustix::process::setsid();
+                self.note("generation", &std::process::id().to_string());
+                self.child("next");
                 ExitCode::SUCCESS
             }
             _ => {

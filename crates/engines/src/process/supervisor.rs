@@ -4,7 +4,7 @@
 //! of orphans below it, and starts the engine in a process group of its own through `__exec`, which asks the kernel to
 //! be killed when the supervisor dies and puts up the [walls](super::walls). Its standard input is a socket to us. When we say `term`, or when the socket closes
 //! because we are gone (also by SIGKILL), it ends the engine and everything that the engine ever started: SIGTERM, a
-//! moment, SIGKILL. It ends itself only when nothing is left, so waiting for it is waiting for all of them.
+//! moment, SIGKILL again and again. It ends itself only when nothing is left, so waiting for it is waiting for all of them.
 //!
 //! The parent-death signal alone would reach the engine but not its children, and a process group does not hold a
 //! grandchild that calls `setsid`; a reaper loses neither.
@@ -12,21 +12,21 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rustix::fs::{Mode, OFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, wait};
+use rustix::process::{Pid, Signal, WaitOptions, wait};
 
 use super::tree;
-use super::walls::{self, Wall};
+use super::walls::{self, Trouble, Wall};
 
 pub(super) const SUPERVISOR: &str = "__supervisor";
 const EXEC: &str = "__exec";
@@ -35,9 +35,14 @@ pub(super) const TRY: &str = "__try";
 /// Stays outside while a process enters a user name space.
 pub(super) const MAP: &str = "__map";
 
+/// What the step before the engine says when its curtain fell; everything else is a request to map its users.
+const HALF_WAY: u8 = b'h';
+
 /// What is left to the engine when we vanish without a word.
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(10);
+/// Between two rounds of SIGKILL.
+const KILL_POLL: Duration = Duration::from_millis(2);
 
 /// The first thing that a binary with engines does in `main`: when it was started as a supervisor, this does a supervisor's
 /// work and returns the exit code.
@@ -62,9 +67,19 @@ fn exec(args: &[OsString]) -> ExitCode {
     let Some((supervisor, args)) = args.split_first() else { return ExitCode::from(2) };
     let (wall, args) = Wall::read(args);
     let [program, rest @ ..] = args else { return ExitCode::from(2) };
-    if let Err(why) = wall.put_up() {
-        let _ = writeln!(std::io::stderr(), "the walls around the hub's data cannot be held: {why}");
-        return ExitCode::from(125);
+    let Ok(mut outside) = take_control() else { return ExitCode::FAILURE };
+    let Ok(stdin) = receive_stdin(&outside) else { return ExitCode::FAILURE };
+    let _ = rustix::stdio::dup2_stdin(&stdin);
+    match wall.put_up(Some(&mut outside)) {
+        Ok(()) => {}
+        Err(Trouble { why, half_way: true }) => {
+            let _ = outside.write_all(&[HALF_WAY]).and_then(|()| outside.write_all(why.as_bytes()));
+            return ExitCode::FAILURE;
+        }
+        Err(Trouble { why, .. }) => {
+            let _ = writeln!(std::io::stderr(), "the walls around the hub's data cannot be held: {why}");
+            return ExitCode::from(125);
+        }
     }
     #[cfg(target_os = "linux")]
     {
@@ -90,11 +105,10 @@ fn keep(args: &[OsString]) -> ExitCode {
     let Ok(engine_stdin) = receive_stdin(&control) else { return ExitCode::FAILURE };
     let Ok(child) = start(args, engine_stdin) else { return ExitCode::FAILURE };
     release_outputs();
-    let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(0));
-    let ending = Arc::new(AtomicBool::new(false));
+    let ending = Ending { engine: Pid::from_raw(i32::try_from(child.id()).unwrap_or(0)), kill_at: Arc::default() };
     if let Ok(listener) = control.try_clone() {
-        let ending = Arc::clone(&ending);
-        thread::spawn(move || listen(listener, group, &ending));
+        let ending = ending.clone();
+        thread::spawn(move || listen(listener, &ending));
     }
     reap(&child, control, &ending);
     ExitCode::SUCCESS
@@ -119,9 +133,35 @@ fn receive_stdin(control: &UnixStream) -> rustix::io::Result<OwnedFd> {
     passed.ok_or(rustix::io::Errno::BADMSG)
 }
 
+/// Starts the engine through a step that puts up its walls. Where a curtain falls half way that step is lost, and another
+/// one begins without it.
 fn start(args: &[OsString], stdin: OwnedFd) -> std::io::Result<Child> {
+    let (mut child, fallen) = step(args, &stdin)?;
+    let Some(why) = fallen else { return Ok(child) };
+    child.wait()?;
+    let args: Vec<OsString> = [Wall::without_curtain(&why)].into_iter().chain(args.iter().cloned()).collect();
+    Ok(step(&args, &stdin)?.0)
+}
+
+/// One such step, as far as the engine; or why its curtain fell. It asks for what has to be done from outside.
+fn step(args: &[OsString], stdin: &OwnedFd) -> std::io::Result<(Child, Option<String>)> {
     let me = rustix::process::getpid().as_raw_nonzero().get().to_string();
-    Command::new(own_program()).arg(EXEC).arg(me).args(args).stdin(Stdio::from(stdin)).process_group(0).spawn()
+    let (mut inside, theirs) = UnixStream::pair()?;
+    let theirs = Stdio::from(OwnedFd::from(theirs));
+    let child = Command::new(own_program()).arg(EXEC).arg(me).args(args).stdin(theirs).process_group(0).spawn()?;
+    super::pass(&inside, stdin.as_fd())?;
+    let mut word = [0];
+    // The socket closes when the engine takes the place of the step.
+    while let Ok(1) = inside.read(&mut word) {
+        if word[0] == HALF_WAY {
+            let mut why = String::new();
+            inside.read_to_string(&mut why)?;
+            return Ok((child, Some(why)));
+        }
+        let mapped = walls::map_users(&child.id().to_string());
+        inside.write_all(&[u8::from(mapped)])?;
+    }
+    Ok((child, None))
 }
 
 /// This very binary, also when a newer one has taken its place on disk meanwhile.
@@ -139,61 +179,67 @@ fn release_outputs() {
 }
 
 /// Takes orders: `term MILLISECONDS`. The end of the socket is the end of us.
-fn listen(mut control: UnixStream, group: Option<Pid>, ending: &AtomicBool) {
+fn listen(mut control: UnixStream, ending: &Ending) {
     let mut word = [0; 32];
-    let grace = match control.read(&mut word) {
-        Ok(length) if length > 0 => {
-            let text = String::from_utf8_lossy(&word[..length]);
-            let millis = text.trim().strip_prefix("term ").and_then(|number| number.parse().ok());
-            Duration::from_millis(millis.unwrap_or(0))
+    loop {
+        match control.read(&mut word) {
+            Ok(length @ 1..) => {
+                let text = String::from_utf8_lossy(&word[..length]);
+                let millis = text.trim().strip_prefix("term ").and_then(|number| number.parse().ok());
+                ending.within(Duration::from_millis(millis.unwrap_or(0)));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            _ => return ending.within(ORPHAN_GRACE),
         }
-        _ => ORPHAN_GRACE,
-    };
-    if !ending.swap(true, Ordering::SeqCst) {
-        // Whoever vanishes while we wait does not make us hurry: the moment is short.
-        end_all(group, grace);
     }
 }
 
-/// SIGTERM, a moment, SIGKILL; for the group and for everybody who left it.
-fn end_all(group: Option<Pid>, grace: Duration) {
-    signal_group(group, Signal::TERM);
-    let group_of = |pid: Pid| rustix::process::getpgid(Some(pid)).ok();
-    for pid in tree::descendants() {
-        if group.is_none() || group_of(pid) != group {
-            let _ = rustix::process::kill_process(pid, Signal::TERM);
-        }
-    }
-    let deadline = Instant::now() + grace;
-    while Instant::now() < deadline && !tree::descendants().is_empty() {
-        thread::sleep(POLL);
-    }
-    // New ones may be born while we kill, so until nobody is left.
-    while tree::signal_all(Signal::KILL) {
-        signal_group(group, Signal::KILL);
-        thread::sleep(POLL);
-    }
+/// The end of everybody below us; clones are one end.
+#[derive(Clone)]
+struct Ending {
+    engine: Option<Pid>,
+    /// When SIGKILL comes; nothing before the end has begun.
+    kill_at: Arc<Mutex<Option<Instant>>>,
 }
 
-/// Signals the whole group at once, as long as one of ours is in it: its number could be somebody else's by now.
-fn signal_group(group: Option<Pid>, signal: Signal) {
-    let Some(group) = group else { return };
-    let ours = |pid: &Pid| rustix::process::getpgid(Some(*pid)).ok() == Some(group);
-    if !cfg!(target_os = "linux") || tree::descendants().iter().any(ours) {
-        let _ = kill_process_group(group, signal);
+impl Ending {
+    /// SIGTERM now, SIGKILL after the grace. Who says so again can only make it sooner.
+    fn within(&self, grace: Duration) {
+        let at = Instant::now() + grace;
+        let before = {
+            let mut kill_at = self.kill_at.lock();
+            let before = *kill_at;
+            *kill_at = Some(before.map_or(at, |before| before.min(at)));
+            before
+        };
+        if before.is_none() {
+            let ending = self.clone();
+            thread::spawn(move || ending.carry_out());
+        }
+    }
+
+    fn carry_out(&self) {
+        tree::signal_all(self.engine, Signal::TERM);
+        while self.kill_at.lock().is_some_and(|at| Instant::now() < at) {
+            thread::sleep(POLL);
+        }
+        // A look at the processes is never of one moment, so it cannot say that nobody is left. Whoever reaps them can,
+        // and ends this process and this loop.
+        loop {
+            tree::signal_all(self.engine, Signal::KILL);
+            thread::sleep(KILL_POLL);
+        }
     }
 }
 
 /// Waits for the engine, tells how it ended, ends what it left behind, and leaves no zombie.
-fn reap(engine: &Child, mut control: UnixStream, ending: &Arc<AtomicBool>) {
+fn reap(engine: &Child, mut control: UnixStream, ending: &Ending) {
     let engine_pid = i32::try_from(engine.id()).unwrap_or(0);
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == engine_pid => {
                 report(&mut control, ExitStatus::from_raw(status.as_raw()));
-                if !ending.swap(true, Ordering::SeqCst) {
-                    thread::spawn(|| end_all(None, super::LEFTOVER_GRACE));
-                }
+                ending.within(super::LEFTOVER_GRACE);
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // Nobody is left.

@@ -73,6 +73,35 @@ async fn cancel_ends_the_process_and_says_cancelled_with_the_token() {
 }
 
 #[tokio::test]
+async fn tools_that_ignore_sigterm_and_left_their_session_end_with_a_cancelled_run() {
+    for engine in PROGRAMS {
+        let stage = stage_with(engine, "at-work", &[("FAKE_STUBBORN", "1")], Default::default());
+        let mut run = stage.run("x", None);
+        let mut all = pids(&stage.wait_for_note("pids").await);
+        all.extend(pids(&stage.wait_for_note("pids-far").await));
+        run.handle().cancel();
+        assert_eq!(completed(&collect(&mut run).await).error.as_deref(), Some("cancelled"));
+        within(run.gone()).await;
+        assert_eq!(all.iter().filter(|pid| exists(**pid)).count(), 0, "{engine}: {all:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_is_born_again_and_again_ends_with_a_cancelled_run() {
+    let stage = stage("codex", "breeding");
+    let mut run = stage.run("x", None);
+    // Each generation writes down that it lives, begins the next one, and is gone.
+    let generation = || stage.note("generation").unwrap_or_default();
+    let first = stage.wait_for_note("generation").await;
+    until(|| (generation() != first).then_some(())).await;
+    run.handle().cancel();
+    collect(&mut run).await;
+    within(run.gone()).await;
+    let last = generation();
+    assert!(!exists(pids(&last)[0]) && generation() == last, "generation {last} was the last one");
+}
+
+#[tokio::test]
 async fn a_cancel_after_the_result_loses_no_answer_and_hastens_the_end() {
     let stage = stage("claude", "lingering");
     let mut run = stage.run("x", None);
@@ -113,7 +142,8 @@ async fn nothing_survives_sigkill_of_the_process_that_started_it() {
 #[ignore = "run by the test above, as a process to be killed"]
 async fn helper_that_is_killed() {
     let folder = std::env::var("HELPER_DIR").unwrap();
-    let stage = stage_with("codex", "grandchildren", &[("FAKE_DIR", &folder)], Default::default());
+    let env = [("FAKE_DIR", folder.as_str()), ("FAKE_STUBBORN", "1")];
+    let stage = stage_with("codex", "grandchildren", &env, Default::default());
     let mut run = stage.run("x", None);
     within(run.gone()).await;
     std::future::pending::<()>().await;

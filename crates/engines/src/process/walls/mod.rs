@@ -8,6 +8,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -25,6 +26,14 @@ mod nothing {
         Err("only Linux has walls".to_owned())
     }
 
+    pub fn draw(_wall: &super::Wall, _outside: super::Outside<'_>) -> Result<(), super::Trouble> {
+        Err(super::Trouble { why: "only Linux has walls".to_owned(), half_way: false })
+    }
+
+    pub fn map_users(_process: &str) -> bool {
+        false
+    }
+
     pub fn map(_process: &str) -> std::process::ExitCode {
         std::process::ExitCode::FAILURE
     }
@@ -34,7 +43,18 @@ use nothing as landlock;
 #[cfg(not(target_os = "linux"))]
 use nothing as curtain;
 
-pub(super) use curtain::map;
+pub(super) use curtain::{map, map_users};
+
+/// Whoever stays outside and answers, while a process puts up its walls.
+type Outside<'a> = Option<&'a mut UnixStream>;
+
+/// Why walls cannot be put up.
+#[derive(Clone, Debug)]
+pub(super) struct Trouble {
+    pub why: String,
+    /// What was done cannot be taken back, so another process has to go another way.
+    pub half_way: bool,
+}
 
 /// What happens where walls cannot be held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +105,8 @@ impl Walls {
         let open = self.rooms.iter().filter_map(own).chain(self.places.iter().filter_map(place)).chain(shared);
         let inside = |path: &PathBuf| closed.iter().any(|closed| path.starts_with(closed) && path != closed);
         let required = self.hold == Hold::Required;
-        Wall { required, no_curtain: self.no_curtain, open: open.filter(inside).collect(), closed }
+        let no_curtain = self.no_curtain.then(|| "no curtain is wanted".to_owned());
+        Wall { required, no_curtain, open: open.filter(inside).collect(), closed }
     }
 }
 
@@ -97,7 +118,8 @@ fn real(path: &Path) -> Option<PathBuf> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wall {
     required: bool,
-    no_curtain: bool,
+    /// Why there is to be no curtain.
+    no_curtain: Option<String>,
     closed: Vec<PathBuf>,
     open: Vec<PathBuf>,
 }
@@ -105,7 +127,7 @@ pub(super) struct Wall {
 const CLOSED: &str = "--closed=";
 const OPEN: &str = "--open=";
 const REQUIRED: &str = "--required";
-const NO_CURTAIN: &str = "--no-curtain";
+const NO_CURTAIN: &str = "--no-curtain=";
 const END: &str = "--";
 
 impl Wall {
@@ -116,11 +138,16 @@ impl Wall {
             argument.push(path);
             argument
         };
-        let flags = [(self.required, REQUIRED), (self.no_curtain, NO_CURTAIN)];
-        let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| OsString::from(word));
+        let required = self.required.then(|| OsString::from(REQUIRED));
+        let flags = required.into_iter().chain(self.no_curtain.as_deref().map(Self::without_curtain));
         let closed = self.closed.iter().map(|path| with(CLOSED, path));
         let open = self.open.iter().map(|path| with(OPEN, path));
         flags.chain(closed).chain(open).chain([OsString::from(END)]).collect()
+    }
+
+    /// The argument that there is to be no curtain, and why.
+    pub(super) fn without_curtain(why: &str) -> OsString {
+        format!("{NO_CURTAIN}{why}").into()
     }
 
     /// The walls, and what comes behind them on the command line.
@@ -134,7 +161,9 @@ impl Wall {
                 return (wall, &arguments[at + 1..]);
             }
             wall.required |= argument == REQUIRED;
-            wall.no_curtain |= argument == NO_CURTAIN;
+            if let Some(why) = argument.as_bytes().strip_prefix(NO_CURTAIN.as_bytes()) {
+                wall.no_curtain.get_or_insert_with(|| String::from_utf8_lossy(why).into_owned());
+            }
             wall.closed.extend(after(argument, CLOSED));
             wall.open.extend(after(argument, OPEN));
         }
@@ -142,34 +171,33 @@ impl Wall {
     }
 
     /// Puts them up around this process, for good; the reason when they cannot be held and have to be.
-    pub(super) fn put_up(&self) -> Result<(), String> {
+    pub(super) fn put_up(&self, outside: Outside<'_>) -> Result<(), Trouble> {
         if self.closed.is_empty() {
             return Ok(());
         }
-        let held = match self.tried_curtain() {
-            Ok(()) => curtain::hold(self),
-            Err(no_curtain) => landlock::hold(self).map_err(|why| format!("{no_curtain}; {why}")),
+        let no_curtain = match &self.no_curtain {
+            Some(why) => why.clone(),
+            None => match curtain::draw(self, outside) {
+                Err(Trouble { why, half_way: false }) => why,
+                drawn => return drawn,
+            },
         };
-        if self.required { held } else { Ok(()) }
-    }
-
-    /// Lets a child try: what fails half way could not be taken back here.
-    fn tried_curtain(&self) -> Result<(), String> {
-        if self.no_curtain {
-            return Err("no curtain is wanted".to_owned());
+        match landlock::hold(self) {
+            Err(why) if self.required => Err(Trouble { why: format!("{no_curtain}; {why}"), half_way: false }),
+            _ => Ok(()),
         }
-        try_with(&super::supervisor::own_program(), CURTAIN, self)
     }
 }
 
 const CURTAIN: &str = "curtain";
-const ANY: &str = "any";
+const LANDLOCK: &str = "landlock";
 
 /// What a child that only tries does; see [`supervisor::hook`](super::supervisor::hook).
 pub(super) fn attempt(arguments: &[OsString]) -> ExitCode {
     let Some((kind, arguments)) = arguments.split_first() else { return ExitCode::from(2) };
     let (wall, _) = Wall::read(arguments);
-    let held = if kind == CURTAIN { curtain::hold(&wall) } else { wall.put_up() };
+    let held =
+        if kind == CURTAIN { curtain::draw(&wall, None).map_err(|trouble| trouble.why) } else { landlock::hold(&wall) };
     match held {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
@@ -206,7 +234,7 @@ pub fn possible(program: Option<&Path>) -> Result<WallKind, String> {
     let wall = Wall { required: true, closed, ..Wall::default() };
     match try_with(program, CURTAIN, &wall) {
         Ok(()) => Ok(WallKind::Curtain),
-        Err(_) => try_with(program, ANY, &wall).map(|()| WallKind::Landlock),
+        Err(_) => try_with(program, LANDLOCK, &wall).map(|()| WallKind::Landlock),
     }
 }
 
