@@ -208,6 +208,16 @@ pub struct ActionEvent {
     pub level: Option<Level>,
 }
 
+/// Stands between the engine and the number in the id of such a note.
+const SAYING: &str = ".saying.";
+
+impl ActionEvent {
+    /// Whether it is about words that are on their way; see [`EngineEvent::saying`].
+    pub fn is_saying(&self) -> bool {
+        self.action.id.strip_prefix(self.engine.as_str()).is_some_and(|rest| rest.starts_with(SAYING))
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Completed {
     pub engine: EngineId,
@@ -291,6 +301,20 @@ impl EngineEvent {
     pub fn going_on(engine: &EngineId, why: impl Into<String>) -> Self {
         let action = Action::new(format!("{engine}.retry"), ActionKind::Warning, why);
         Self::action(engine, action, Phase::Completed, Some(true))
+    }
+
+    /// The id of the note about a block of text that the engine is saying or thinking.
+    pub fn saying_id(engine: &EngineId, number: usize) -> String {
+        format!("{engine}{SAYING}{number}")
+    }
+
+    /// What an engine is saying, before it is an answer; `text` is more of it than a title can hold.
+    pub fn saying(engine: &EngineId, id: String, title: String, text: Option<String>, phase: Phase) -> Self {
+        let mut action = Action::new(id, ActionKind::Note, title);
+        if let Some(text) = text {
+            action = action.with("text", text);
+        }
+        Self::action(engine, action, phase, (phase == Phase::Completed).then_some(true))
     }
 
     /// The event as one line of JSON, without the line end.

@@ -47,6 +47,14 @@ pub fn shortened(text: &str, most: usize) -> String {
     short
 }
 
+/// A line as a JSON object, or a glimpse of what it was.
+pub fn object(line: &[u8]) -> Result<Value, String> {
+    match serde_json::from_slice::<Value>(line) {
+        Ok(value) if value.is_object() => Ok(value),
+        _ => Err(shortened(&String::from_utf8_lossy(line), 200)),
+    }
+}
+
 /// A message in an `error` that may be a text or an object.
 pub fn message(value: &Value) -> Option<String> {
     match value {

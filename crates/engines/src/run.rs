@@ -13,12 +13,22 @@ use crate::contract::{Contract, Step};
 use crate::engine::{Control, Engine, EngineError, EngineSettings, Mode, Order, Output, Unsupported};
 use crate::event::{Detail, EngineEvent, EngineId, ResumeToken};
 use crate::feed::{Feed, Incoming};
-use crate::json::shortened;
+use crate::json;
 use crate::locks::{Locks, ThreadLock};
 use crate::process::Host;
 use crate::process::lines::Line;
 use crate::resume::Codecs;
 use crate::warm::{Live, WarmPool};
+
+mod handle;
+mod speech;
+#[cfg(test)]
+mod tests;
+mod unknown;
+
+pub use handle::{Run, RunHandle};
+use speech::Speech;
+use unknown::{Counter, Unknown};
 
 /// Events that wait for a slow reader; then the engine waits too.
 const QUEUE: usize = 64;
@@ -48,20 +58,25 @@ pub(crate) struct Shared {
     pub host: Host,
     pub codecs: Codecs,
     pub warm: WarmPool,
+    counter: Option<Counter>,
 }
 
 impl Runner {
     pub fn new(settings: BTreeMap<String, EngineSettings>, locks: Locks, codecs: Codecs) -> Self {
         let (host, warm) = (Host::default(), WarmPool::default());
-        Self { shared: Arc::new(Shared { settings, locks, host, codecs, warm }) }
+        Self { shared: Arc::new(Shared { settings, locks, host, codecs, warm, counter: None }) }
     }
 
     /// The same with another timeouts or supervisor.
     #[must_use]
     pub fn on(self, host: Host) -> Self {
-        let Shared { settings, locks, codecs, .. } = &*self.shared;
-        let (settings, locks, codecs) = (settings.clone(), locks.clone(), codecs.clone());
-        Self { shared: Arc::new(Shared { settings, locks, host, codecs, warm: WarmPool::default() }) }
+        Self { shared: Arc::new(Shared { host, ..self.shared.anew() }) }
+    }
+
+    /// The same, and this is told of every line that nobody here knows.
+    #[must_use]
+    pub fn counting_unknown(self, counter: impl Fn(&EngineId) + Send + Sync + 'static) -> Self {
+        Self { shared: Arc::new(Shared { counter: Some(Arc::new(counter)), ..self.shared.anew() }) }
     }
 
     /// How it starts processes, for those that are no engines.
@@ -85,6 +100,8 @@ impl Runner {
         let (done_in, done) = oneshot::channel();
         let contract = Contract::new(engine.id(), request.resume.clone());
         let driver = Driver {
+            speech: Speech::new(engine.id()),
+            unknown: Unknown::new(engine.id(), self.shared.counter.clone()),
             engine,
             shared: Arc::clone(&self.shared),
             request,
@@ -102,65 +119,12 @@ impl Runner {
     }
 }
 
-/// A run as its consumer sees it.
-pub struct Run {
-    events: mpsc::Receiver<EngineEvent>,
-    handle: RunHandle,
-    done: Option<oneshot::Receiver<()>>,
-}
-
-impl Run {
-    /// The next event; `None` after `completed`.
-    pub async fn next(&mut self) -> Option<EngineEvent> {
-        self.events.recv().await
-    }
-
-    pub fn handle(&self) -> RunHandle {
-        self.handle.clone()
-    }
-
-    /// Waits until the last process of the run is gone and its thread is free.
-    pub async fn gone(&mut self) {
-        // A run that is waited for is still consumed.
-        while self.events.recv().await.is_some() {}
-        if let Some(done) = self.done.take() {
-            let _ = done.await;
-        }
-    }
-}
-
-/// Steers a run from elsewhere.
-#[derive(Clone)]
-pub struct RunHandle {
-    controls: mpsc::Sender<(Control, oneshot::Sender<Result<(), Unsupported>>)>,
-    cancel: Arc<watch::Sender<bool>>,
-}
-
-impl RunHandle {
-    /// Ends the run with SIGTERM; it says `completed` with the error `cancelled`.
-    pub fn cancel(&self) {
-        self.cancel.send_replace(true);
-    }
-
-    /// Gives the engine something to take into account now.
-    pub async fn steer(&self, text: impl Into<String>) -> Result<(), Unsupported> {
-        self.control(Control::Steer(text.into())).await
-    }
-
-    /// Stops what the engine does; it keeps its thread and says how far it got.
-    pub async fn interrupt(&self) -> Result<(), Unsupported> {
-        self.control(Control::Interrupt).await
-    }
-
-    /// Answers a question of the engine.
-    pub async fn answer(&self, ask: impl Into<String>, answer: crate::event::AskAnswer) -> Result<(), Unsupported> {
-        self.control(Control::Answer { ask: ask.into(), answer }).await
-    }
-
-    async fn control(&self, control: Control) -> Result<(), Unsupported> {
-        let (reply, answer) = oneshot::channel();
-        self.controls.send((control, reply)).await.map_err(|_| Unsupported)?;
-        answer.await.unwrap_or(Err(Unsupported))
+impl Shared {
+    /// The same without the processes that wait.
+    fn anew(&self) -> Self {
+        let Self { settings, locks, host, codecs, counter, .. } = self;
+        let (settings, locks, host) = (settings.clone(), locks.clone(), host.clone());
+        Self { settings, locks, host, codecs: codecs.clone(), warm: WarmPool::default(), counter: counter.clone() }
     }
 }
 
@@ -178,6 +142,8 @@ enum Next {
     Control(Control, oneshot::Sender<Result<(), Unsupported>>),
     Incoming(Incoming),
     Settled,
+    /// What the engine is saying can be told.
+    Said,
 }
 
 struct Driver {
@@ -185,6 +151,8 @@ struct Driver {
     shared: Arc<Shared>,
     request: Request,
     contract: Contract,
+    speech: Speech,
+    unknown: Unknown,
     events: mpsc::Sender<EngineEvent>,
     controls: mpsc::Receiver<(Control, oneshot::Sender<Result<(), Unsupported>>)>,
     cancelled: watch::Receiver<bool>,
@@ -199,7 +167,7 @@ impl Driver {
             self.stopped(stop, String::new()).await;
             return;
         }
-        let mut live = match self.begin() {
+        let mut live = match self.begin().await {
             Ok(live) => live,
             Err(error) => {
                 let steps = self.contract.fail(error.whole(), String::new());
@@ -221,11 +189,13 @@ impl Driver {
     }
 
     /// Takes a process that waits in this thread, or starts one.
-    fn begin(&mut self) -> Result<Live, EngineError> {
+    async fn begin(&mut self) -> Result<Live, EngineError> {
         let prompt = self.shared.codecs.strip_resume_lines(&self.request.prompt);
         let settings = self.settings();
         let waiting = match &self.request.resume {
-            Some(token) if self.request.mode == Mode::Warm => self.shared.warm.take(&token.thread_key()),
+            Some(token) if self.request.mode == Mode::Warm => {
+                self.shared.warm.take(&token.thread_key(), &settings, &self.request.folder).await
+            }
             _ => None,
         };
         let mut out = Output::default();
@@ -245,7 +215,7 @@ impl Driver {
                 };
                 let plan = self.engine.prepare(&order)?;
                 let feed = Feed::start(plan.source, &self.shared.host)?;
-                Live::new(feed, plan.dialog, self.request.mode, &settings)
+                Live::new(feed, plan.dialog, self.request.mode, settings, self.request.folder.clone())
             }
         };
         live.dialog.prompt(&prompt, &mut out);
@@ -270,6 +240,7 @@ impl Driver {
         let first = live.first.take().unwrap_or_default();
         let mut settle = self.perform(live, first).await?;
         while !self.contract.is_completed() {
+            let said = self.speech.due();
             let next = tokio::select! {
                 biased;
                 _ = self.cancelled.wait_for(|cancelled| *cancelled) => return Err(Stop::Cancelled),
@@ -277,6 +248,7 @@ impl Driver {
                 Some((control, reply)) = self.controls.recv() => Next::Control(control, reply),
                 incoming = live.feed.next() => Next::Incoming(incoming),
                 () = until(settle) => Next::Settled,
+                () = until(said) => Next::Said,
             };
             let mut out = Output::default();
             match next {
@@ -291,6 +263,7 @@ impl Driver {
                     settle = None;
                     live.dialog.settled(&mut out);
                 }
+                Next::Said => {}
             }
             settle = self.perform(live, out).await?.or(settle);
         }
@@ -299,7 +272,7 @@ impl Driver {
 
     async fn incoming(&mut self, live: &mut Live, incoming: Incoming, out: &mut Output) -> Result<(), Stop> {
         match incoming {
-            Incoming::Line(Line::Text(bytes)) => match parse(&bytes) {
+            Incoming::Line(Line::Text(bytes)) => match json::object(&bytes) {
                 Ok(value) => live.dialog.line(&value, out),
                 Err(shown) => {
                     let steps = self.contract.warn(format!("invalid JSON from {}: {shown}", self.engine.id()));
@@ -313,8 +286,10 @@ impl Driver {
             }
             Incoming::Exited(exit) => {
                 live.exited = true;
+                let so_far = live.dialog.answer_so_far();
                 live.dialog.ended(&exit, out);
                 out.events.push(self.silence(&exit.failure(self.engine.id().as_str())));
+                keep_what_was_said(&mut out.events, &so_far);
             }
         }
         Ok(())
@@ -340,7 +315,22 @@ impl Driver {
         if out.close {
             live.feed.close();
         }
-        for event in out.events {
+        let now = Instant::now();
+        let mut events: Vec<EngineEvent> = Vec::new();
+        for piece in out.pieces {
+            events.extend(self.speech.take(piece, now));
+        }
+        events.extend(self.speech.tell(now));
+        events.extend(out.unknown.iter().filter_map(|name| self.unknown.take(name)));
+        for mut event in out.events {
+            match &mut event {
+                EngineEvent::Action(action) => self.speech.adopt(action),
+                EngineEvent::Completed(_) => events.extend(self.speech.close()),
+                EngineEvent::Started(_) | EngineEvent::Asked(_) => {}
+            }
+            events.push(event);
+        }
+        for event in events {
             let steps = self.contract.admit(event);
             self.carry_out(steps).await?;
         }
@@ -433,11 +423,15 @@ async fn until(instant: Option<Instant>) {
     }
 }
 
-/// A line as JSON, or a glimpse of what it was.
-fn parse(bytes: &[u8]) -> Result<Value, String> {
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(value) if value.is_object() => Ok(value),
-        _ => Err(shortened(&String::from_utf8_lossy(bytes), 200)),
+/// An engine that ended in the middle of its answer has said what it has said.
+fn keep_what_was_said(events: &mut [EngineEvent], so_far: &str) {
+    for event in events {
+        if let EngineEvent::Completed(completed) = event
+            && !completed.ok
+            && completed.answer.is_empty()
+        {
+            so_far.clone_into(&mut completed.answer);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::event::{
-    Action, ActionEvent, ActionKind, Ask, Completed, Detail, EngineEvent, EngineId, Phase, ResumeToken,
+    Action, ActionEvent, ActionKind, Ask, Completed, Detail, EngineEvent, EngineId, Level, Phase, ResumeToken,
 };
 use crate::json::{shortened, text};
 
@@ -72,6 +72,8 @@ impl Label {
 pub struct ShownAction {
     id: String,
     mark: Mark,
+    /// Words that are on their way, which are no step.
+    saying: bool,
     /// The title in Markdown, with its prefix.
     pub text: String,
 }
@@ -220,10 +222,10 @@ impl Progress {
     }
 
     fn take_action(&mut self, event: &ActionEvent) -> bool {
-        if matches!(event.action.kind, ActionKind::Turn | ActionKind::Telemetry) {
+        if is_background(event) {
             return false;
         }
-        if !self.asks.is_empty() && event.phase == Phase::Completed {
+        if !self.asks.is_empty() && event.phase == Phase::Completed && !event.is_saying() {
             // The engine went on, so somebody has answered.
             self.asks.clear();
         }
@@ -248,18 +250,27 @@ impl Progress {
                 line.mark = mark;
                 line.text = text;
             }
+            None if event.is_saying() => self.say(event, mark),
             None => self.push(event, mark),
         }
         true
     }
 
+    /// Only the newest words are shown, beside the actions and not in the place of one.
+    fn say(&mut self, event: &ActionEvent, mark: Mark) {
+        self.lines.retain(|line| !line.saying);
+        let (id, text) = (event.action.id.clone(), shown(&event.action, event.phase));
+        self.lines.push_back(ShownAction { id, mark, saying: true, text });
+    }
+
     fn push(&mut self, event: &ActionEvent, mark: Mark) {
         // What scrolled away while it ran was counted when it began.
         self.steps += usize::from(!self.scrolled.remove(&hash(&event.action.id)));
-        if self.lines.len() == SHOWN {
+        if self.lines.iter().filter(|line| !line.saying).count() == SHOWN {
             // What still runs stays visible as long as something finished can go.
-            let finished = self.lines.iter().position(|line| line.mark.is_final());
-            if let Some(line) = self.lines.remove(finished.unwrap_or(0))
+            let finished = self.lines.iter().position(|line| !line.saying && line.mark.is_final());
+            let oldest = self.lines.iter().position(|line| !line.saying).unwrap_or(0);
+            if let Some(line) = self.lines.remove(finished.unwrap_or(oldest))
                 && finished.is_none()
                 && self.scrolled.len() < MAX_SCROLLED
             {
@@ -267,8 +278,13 @@ impl Progress {
             }
         }
         let text = shown(&event.action, event.phase);
-        self.lines.push_back(ShownAction { id: event.action.id.clone(), mark, text });
+        self.lines.push_back(ShownAction { id: event.action.id.clone(), mark, saying: false, text });
     }
+}
+
+/// What is kept of a run but of no interest while it goes on.
+fn is_background(event: &ActionEvent) -> bool {
+    matches!(event.action.kind, ActionKind::Turn | ActionKind::Telemetry) || event.level == Some(Level::Debug)
 }
 
 fn hash(id: &str) -> u64 {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Label, Mark, Progress, ShownAction};
-use crate::event::{ActionKind, EngineEvent, Phase};
+use super::{Label, Mark, Progress, ShownAction, is_background};
+use crate::event::{EngineEvent, Phase};
 
 /// The lines to draw now, each at most `width` columns; colours only when asked for.
 pub fn lines(progress: &Progress, elapsed: Duration, width: usize, colour: bool) -> Vec<String> {
@@ -49,8 +49,8 @@ pub fn plain_line(event: &EngineEvent) -> Option<String> {
             Some(format!("started · {}{title}", started.engine))
         }
         EngineEvent::Action(event) => {
-            let kind = &event.action.kind;
-            if matches!(kind, ActionKind::Turn | ActionKind::Telemetry) || event.phase == Phase::Updated {
+            // Words on their way are soon an answer, which is printed whole.
+            if is_background(event) || event.phase == Phase::Updated || event.is_saying() {
                 return None;
             }
             let mut progress = Progress::new(event.engine.clone());

@@ -69,6 +69,33 @@ fn an_action_that_scrolled_away_is_not_counted_twice() {
 }
 
 #[test]
+fn words_on_their_way_are_one_line_beside_the_five_and_no_step() {
+    let saying = |number: usize, title: &str, phase: Phase| {
+        EngineEvent::saying(&ENGINE, EngineEvent::saying_id(&ENGINE, number), title.to_owned(), None, phase)
+    };
+    let command = |n: usize| act(&n.to_string(), ActionKind::Note, &format!("n{n}"), Phase::Completed, Some(true));
+    let mut events: Vec<EngineEvent> = (0..5).map(command).collect();
+    events.push(saying(1, "I will", Phase::Updated));
+    events.push(saying(1, "I will run it.", Phase::Completed));
+    events.push(command(5));
+    events.extend((0..300).map(|n| saying(2, &format!("word {n}"), Phase::Updated)));
+    let progress = play(&events);
+    let shown: Vec<&str> = progress.actions().map(|action| action.text.as_str()).collect();
+    assert_eq!(shown, ["n1", "n2", "n3", "n4", "n5", "word 299"]);
+    assert_eq!(progress.steps(), 6);
+    assert!(shown_as(&events, 0).ends_with("✓ n5  \n↻ word 299"));
+    assert!(events.iter().filter(|event| terminal::plain_line(event).is_some()).count() == 6);
+}
+
+#[test]
+fn words_that_end_do_not_answer_a_question() {
+    let ask = Ask { id: "7".into(), title: "may I?".into(), ..Ask::default() };
+    let id = EngineEvent::saying_id(&ENGINE, 1);
+    let said = EngineEvent::saying(&ENGINE, id, "I want to.".into(), None, Phase::Completed);
+    assert_eq!(play(&[EngineEvent::asked(&ENGINE, ask), said]).asks().len(), 1);
+}
+
+#[test]
 fn turns_are_never_shown_and_unknown_kinds_are_notes() {
     let events = [
         act("t", ActionKind::Turn, "turn", Phase::Started, None),
