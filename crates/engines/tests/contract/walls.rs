@@ -80,6 +80,35 @@ async fn the_same_holds_where_only_landlock_can_be_had() {
     }
 }
 
+/// In a user name space that may have one more inside of it, and not the two that a curtain needs.
+#[tokio::test]
+async fn where_a_curtain_falls_half_way_landlock_holds() {
+    let mut helper = tokio::process::Command::new("unshare");
+    helper.args([
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        "echo 1 > /proc/sys/user/max_user_namespaces && exec \"$0\" \"$@\"",
+    ]);
+    helper.arg(std::env::current_exe().unwrap());
+    helper.args(["--exact", "walls::helper_that_may_have_one_name_space", "--ignored", "--nocapture"]);
+    let Ok(output) = helper.kill_on_drop(true).output().await else { return eprintln!("NOT TRIED: no `unshare`") };
+    let said = String::from_utf8_lossy(&output.stdout);
+    if !said.contains("running 1 test") {
+        return eprintln!("NOT TRIED: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(said.contains("1 passed"), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+#[ignore = "run by the test above, where name spaces are few"]
+async fn helper_that_may_have_one_name_space() {
+    if is_possible() {
+        thief_behind("codex", false).await;
+    }
+}
+
 #[tokio::test]
 async fn without_walls_the_same_engine_opens_the_same_file() {
     let data = tempfile::tempdir().unwrap();
