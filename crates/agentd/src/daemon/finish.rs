@@ -1,7 +1,7 @@
 //! The end of a run: its changes, its answer in as many messages as it takes, and whoever waited behind it.
 
 use folkmoot_engines::engines;
-use folkmoot_engines::progress::Label;
+use folkmoot_engines::progress::{Label, markdown};
 use folkmoot_engines::run_queue::View;
 use folkmoot_engines::worktree::{self, Changes};
 use folkmoot_wire::lark::{
@@ -41,7 +41,7 @@ impl Ending {
         let line = |token| engines::find(completed.engine.as_str())?.codec().command(token).ok();
         let usage = &completed.usage;
         Self {
-            answer: completed.answer.trim_end().to_owned(),
+            answer: with_its_end(completed.answer.trim_end(), state, completed.error.as_deref()),
             error: completed.error.clone().filter(|_| state == RunEnd::Failed),
             resume: token.map(|token| (token.value.clone(), line(token))),
             cost: usage.get("total_cost_usd").and_then(Value::as_f64),
@@ -159,6 +159,18 @@ fn with_session(mut wake: crate::wake::Wake, engine: &str, ending: &Ending) -> c
     wake
 }
 
+/// An answer, and how it ended where that is not the end of the work: half of one must not look like a whole one.
+fn with_its_end(answer: &str, state: RunEnd, error: Option<&str>) -> String {
+    let error = error.unwrap_or_default();
+    match state {
+        _ if answer.is_empty() => String::new(),
+        RunEnd::Completed => answer.to_owned(),
+        RunEnd::Cancelled => format!("{}\n\ncancelled", markdown::closed(answer)),
+        RunEnd::Failed if answer.contains(error) => answer.to_owned(),
+        RunEnd::Failed => format!("{}\n\nfailed: {error}", markdown::closed(answer)),
+    }
+}
+
 /// An answer in pages that fit a message; the resume line stands at the end of the last one.
 fn pages(answer: &str, resume_line: Option<&str>) -> Vec<String> {
     let footer = resume_line.map(|line| format!("`{line}`")).unwrap_or_default();
@@ -186,6 +198,15 @@ fn pages(answer: &str, resume_line: Option<&str>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_an_answer_says_that_it_is_one() {
+        let (cancelled, failed) = (RunEnd::Cancelled, RunEnd::Failed);
+        assert_eq!(with_its_end("```\nhalf", cancelled, Some("cancelled")), "```\nhalf\n```\n\ncancelled");
+        assert_eq!(with_its_end("half", failed, Some("it broke")), "half\n\nfailed: it broke");
+        assert_eq!(with_its_end("", failed, Some("it broke")), "", "then the hub says what happened");
+        assert_eq!(with_its_end("whole", RunEnd::Completed, None), "whole");
+    }
 
     #[test]
     fn a_short_answer_is_one_page_with_the_resume_line() {
