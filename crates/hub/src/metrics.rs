@@ -25,6 +25,11 @@ pub struct OutcomeLabel {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct EngineLabel {
+    pub engine: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct KindLabel {
     pub kind: &'static str,
 }
@@ -48,6 +53,7 @@ pub struct Metrics {
     pub storage_failures: Counter,
     pub limited: Counter,
     pub stored_bytes: Gauge,
+    pub engine_unknown_lines: Family<EngineLabel, Counter>,
     pub pool_agents: Family<PoolLabel, Gauge>,
     pub pool_sessions: Family<KindLabel, Gauge>,
     pub pool_requests: Family<OutcomeLabel, Counter>,
@@ -70,6 +76,7 @@ impl Default for Metrics {
             storage_failures: Counter::default(),
             limited: Counter::default(),
             stored_bytes: Gauge::default(),
+            engine_unknown_lines: Family::default(),
             pool_agents: Family::default(),
             pool_sessions: Family::default(),
             pool_requests: Family::default(),
@@ -100,6 +107,11 @@ impl Default for Metrics {
             metrics.limited.clone(),
         );
         registry.register("stored_bytes", "Bytes that uploaded files hold", metrics.stored_bytes.clone());
+        registry.register(
+            "engine_unknown_lines",
+            "Lines of engines that run here whose kind is not known, per engine",
+            metrics.engine_unknown_lines.clone(),
+        );
         registry.register("pool_agents", "Connected agents per pool", metrics.pool_agents.clone());
         registry.register("pool_sessions", "Voice channels served, per kind", metrics.pool_sessions.clone());
         registry.register("pool_requests", "Requests to agents, per pool and outcome", metrics.pool_requests.clone());
@@ -121,10 +133,27 @@ impl Metrics {
         self.deliveries.get_or_create(&StateLabel { state: state.as_str() }).inc();
     }
 
+    /// An engine wrote a line that nobody here knows. Engines are a short list; the lines' own names would not be.
+    pub fn unknown_line(&self, engine: &str) {
+        self.engine_unknown_lines.get_or_create(&EngineLabel { engine: engine.to_owned() }).inc();
+    }
+
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_nobody_knows_are_counted_per_engine() {
+        let metrics = Metrics::default();
+        ["codex", "pi", "codex"].iter().for_each(|engine| metrics.unknown_line(engine));
+        assert!(metrics.text().contains("moot_engine_unknown_lines_total{engine=\"codex\"} 2\n"), "{}", metrics.text());
     }
 }

@@ -159,7 +159,8 @@ async fn host(local: &Local, address: SocketAddr, mut stop: watch::Receiver<bool
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
-    let run = folkmoot_agentd::run(settings, runner::runner(local.config()), stopped, |handle| drop(tell.send(handle)));
+    let runner = runner::inside_hub(&local.hub, local.config());
+    let run = folkmoot_agentd::run(settings, runner, stopped, |handle| drop(tell.send(handle)));
     tokio::pin!(run, follow);
     let ended = tokio::select! {
         ended = &mut run => ended,

@@ -1,6 +1,7 @@
 //! The engines as the configuration sets them up.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use folkmoot_engines::engine::EngineSettings;
 use folkmoot_engines::engines;
@@ -8,6 +9,7 @@ use folkmoot_engines::locks::Locks;
 use folkmoot_engines::process::Host;
 use folkmoot_engines::process::walls::{Hold, Walls};
 use folkmoot_engines::run::Runner;
+use folkmoot_hub::Hub;
 
 use crate::config::{self, Config, Engine, Environment, Project, paths};
 
@@ -23,6 +25,12 @@ pub fn runner(config: &Config) -> Runner {
     let folder = paths::data_dir(&Environment::of_process()).unwrap_or_else(|| config.data_dir());
     let runner = Runner::new(settings(config), Locks::shared(folder.join("threads")), engines::codecs());
     runner.on(Host { walls: walls(config), ..Host::default() })
+}
+
+/// The same for runs inside the hub, whose `/metrics` has what nobody here understood of the engines.
+pub fn inside_hub(hub: &Hub, config: &Config) -> Runner {
+    let metrics = Arc::clone(hub.metrics());
+    runner(config).counting_unknown(move |engine| metrics.unknown_line(engine.as_str()))
 }
 
 /// What is kept from engines: everything that only the hub and its owner may read, but the folders in it that agents work in.

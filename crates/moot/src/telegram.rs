@@ -123,7 +123,7 @@ pub fn beside_hub(
     if config.telegram.bot_token.is_empty() {
         return None;
     }
-    let (settings, runner) = (settings(config, config_file, None), runner::runner(config));
+    let (settings, runner) = (settings(config, config_file, None), runner::inside_hub(hub, config));
     let hub: Arc<dyn folkmoot_telegram::hub::Hub> = Arc::new(hub::Deciding::start(hub));
     Some(tokio::spawn(async move {
         let stopped = async move {

@@ -112,7 +112,7 @@ async fn ask(local: &Local, engine: &'static dyn Engine) -> Option<Completed> {
     let folder = local.hub.data_dir().join(runner::TEST_FOLDER);
     folkmoot_hub::modes::make_folder(&folder).ok()?;
     let request = Request { prompt: QUESTION.to_owned(), folder, mode: Mode::Plain, ..Request::default() };
-    let mut run = runner::runner(local.config()).run(engine, request);
+    let mut run = runner::inside_hub(&local.hub, local.config()).run(engine, request);
     while let Some(event) = run.next().await {
         if let EngineEvent::Completed(completed) = event {
             return Some(completed);
