@@ -59,6 +59,11 @@ pub trait Engine: Send + Sync {
         None
     }
 
+    /// Whether a program that ended like this, before it had begun anything, may well begin when it is started again.
+    fn may_begin_again(&self, _exit: &Exit) -> bool {
+        false
+    }
+
     /// Whether it is a program at all; the script engine is not.
     fn needs_program(&self) -> bool {
         true

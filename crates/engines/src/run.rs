@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -32,6 +32,10 @@ use unknown::{Counter, Unknown};
 
 /// Events that wait for a slow reader; then the engine waits too.
 const QUEUE: usize = 64;
+
+/// How often a program is started that could not begin, and how long after the first time; each time longer.
+const MAX_STARTS: u32 = 4;
+const AGAIN_AFTER: Duration = Duration::from_millis(300);
 
 /// What to run.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +114,7 @@ impl Runner {
             controls: controls_in,
             cancelled,
             held: Vec::new(),
+            starts: 0,
         };
         tokio::spawn(async move {
             driver.drive().await;
@@ -135,6 +140,8 @@ enum Stop {
     Dropped,
     /// The engine is in a thread that another run holds.
     Busy(ResumeToken),
+    /// The engine ended before it had begun; another try may go well.
+    Again,
 }
 
 /// What a run waits for.
@@ -157,6 +164,8 @@ struct Driver {
     controls: mpsc::Receiver<(Control, oneshot::Sender<Result<(), Unsupported>>)>,
     cancelled: watch::Receiver<bool>,
     held: Vec<ThreadLock>,
+    /// How many processes this prompt has taken.
+    starts: u32,
 }
 
 impl Driver {
@@ -167,15 +176,14 @@ impl Driver {
             self.stopped(stop, String::new()).await;
             return;
         }
-        let mut live = match self.begin().await {
-            Ok(live) => live,
+        let (live, outcome) = match self.begin_and_follow().await {
+            Ok(followed) => followed,
             Err(error) => {
                 let steps = self.contract.fail(error.whole(), String::new());
                 let _ = self.carry_out(steps).await;
                 return;
             }
         };
-        let outcome = self.follow(&mut live).await;
         match outcome {
             Ok(()) if live.keeps_warm() && self.contract.is_started() => self.park(live),
             Ok(()) => self.wind_down(live).await,
@@ -185,6 +193,19 @@ impl Driver {
                 let end = live.feed.end();
                 tokio::join!(end, self.stopped(stop, answer));
             }
+        }
+    }
+
+    /// Follows a process to the end of its answer; another one, where it could not begin.
+    async fn begin_and_follow(&mut self) -> Result<(Live, Result<(), Stop>), EngineError> {
+        loop {
+            self.starts += 1;
+            let mut live = self.begin().await?;
+            match self.follow(&mut live).await {
+                Err(Stop::Again) => live.feed.end().await,
+                outcome => return Ok((live, outcome)),
+            }
+            sleep_until(Instant::now() + AGAIN_AFTER * self.starts).await;
         }
     }
 
@@ -271,6 +292,7 @@ impl Driver {
     }
 
     async fn incoming(&mut self, live: &mut Live, incoming: Incoming, out: &mut Output) -> Result<(), Stop> {
+        let waited = std::mem::take(&mut live.waited);
         match incoming {
             Incoming::Line(Line::Text(bytes)) => match json::object(&bytes) {
                 Ok(value) => live.dialog.line(&value, out),
@@ -285,6 +307,10 @@ impl Driver {
                 self.carry_out(steps).await?;
             }
             Incoming::Exited(exit) => {
+                let had_begun = self.contract.is_started() || !self.engine.may_begin_again(&exit);
+                if (waited || !had_begun) && self.starts < MAX_STARTS {
+                    return Err(Stop::Again);
+                }
                 live.exited = true;
                 let so_far = live.dialog.answer_so_far();
                 live.dialog.ended(&exit, out);
@@ -383,7 +409,7 @@ impl Driver {
     async fn stopped(&mut self, stop: Stop, answer: String) {
         let error = match stop {
             Stop::Cancelled => "cancelled".to_owned(),
-            Stop::Dropped => return,
+            Stop::Dropped | Stop::Again => return,
             Stop::Busy(token) => format!("the session {} is in use by another run", token.value),
         };
         for step in self.contract.fail(error, answer) {

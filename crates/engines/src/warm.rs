@@ -23,6 +23,8 @@ pub(crate) struct Live {
     /// What the first prompt of this run wants done.
     pub first: Option<Output>,
     pub exited: bool,
+    /// It has waited, and not said anything since.
+    pub waited: bool,
     idle: Duration,
     /// As it was started; whoever wants it otherwise needs another one.
     settings: EngineSettings,
@@ -34,7 +36,7 @@ impl Live {
         let seconds = settings.own.get("keep_warm_s").and_then(serde_json::Value::as_f64).unwrap_or(0.0);
         let idle =
             if mode == Mode::Warm { Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)) } else { Duration::ZERO };
-        Self { feed, dialog, first: None, exited: false, idle, settings, folder }
+        Self { feed, dialog, first: None, exited: false, waited: false, idle, settings, folder }
     }
 
     pub fn keeps_warm(&self) -> bool {
@@ -52,7 +54,7 @@ impl Live {
                 biased;
                 incoming = self.feed.next() => if !self.is_quiet(incoming) { break },
                 wanted = &mut wanted => match wanted {
-                    Ok(()) => return Some(self),
+                    Ok(()) => return Some(Self { waited: true, ..self }),
                     Err(_) => break,
                 },
                 () = &mut over => break,

@@ -194,12 +194,26 @@ impl Process {
     fn stderr_tail(&self) -> String {
         let bytes = self.stderr.lock();
         let text = String::from_utf8_lossy(&bytes);
-        let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n' || *c == '\t').collect();
+        let text = plain(&text);
         // The first line may be cut in the middle.
         let whole =
             if bytes.len() >= STDERR_KEPT { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
         whole.trim().to_owned()
     }
+}
+
+/// Text for a terminal without what steers one: colours and other control characters.
+fn plain(text: &str) -> String {
+    let is_end = |c: char| ('@'..='~').contains(&c);
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default();
+    let parts = parts.map(|part| part.split_once(is_end).map_or("", |(_, rest)| rest));
+    [first]
+        .into_iter()
+        .chain(parts)
+        .flat_map(str::chars)
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .collect()
 }
 
 /// Hands the engine's standard input to the supervisor.
@@ -274,6 +288,12 @@ mod tests {
     fn the_grace_is_5_s_and_sigkill_follows_sigterm_early_enough_for_2_s_in_all() {
         let EndTimeouts { grace, term } = EndTimeouts::default();
         assert_eq!((grace, term), (Duration::from_secs(5), Duration::from_millis(1500)));
+    }
+
+    #[test]
+    fn standard_error_is_kept_without_its_colours() {
+        let said = "\u{1b}[91m\u{1b}[1mError: \u{1b}[0mUnexpected error\r\n\n[1] database is locked\u{7}\u{1b}[0";
+        assert_eq!(plain(said), "Error: Unexpected error\n\n[1] database is locked");
     }
 
     #[test]

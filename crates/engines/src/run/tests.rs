@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -31,6 +30,10 @@ impl Engine for Talker {
 
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
         &[]
+    }
+
+    fn may_begin_again(&self, exit: &Exit) -> bool {
+        exit.stderr.contains("locked")
     }
 
     fn plan(&self, _order: &Order<'_>) -> Result<Plan, EngineError> {
@@ -200,6 +203,29 @@ async fn lines_that_nobody_knows_are_noted_once_and_counted() {
     assert_eq!((actions.len(), counted.load(Ordering::SeqCst)), (2, 3));
 }
 
+/// As opencode 1.18.33 ends when several of them start at once.
+fn locked() -> Value {
+    json!({"type": "fail", "code": 1, "message": "Error: Unexpected error\n\ndatabase is locked"})
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_could_not_begin_is_started_again_but_not_for_ever() {
+    let answers = vec![started(), say("hello"), done()];
+    let good = talker(vec![vec![locked()], vec![locked()], answers]);
+    let (_, completed) = collect(&mut start(&runner(), good, "x", false)).await;
+    assert_eq!((completed.answer.as_str(), good.starts.load(Ordering::SeqCst)), ("hello", 3));
+    let bad = talker(vec![vec![locked()]; 4]);
+    let (_, completed) = collect(&mut start(&runner(), bad, "x", false)).await;
+    assert!(completed.error.unwrap().contains("database is locked"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_had_begun_is_not_started_again() {
+    let once = talker(vec![vec![started(), say("half"), locked()]]);
+    let (_, completed) = collect(&mut start(&runner(), once, "x", false)).await;
+    assert_eq!((completed.ok, completed.answer.as_str()), (false, "half"));
+}
+
 /// A process that answers `one`, does what `meanwhile` says, and answers `two` when it is asked.
 fn first_process(meanwhile: Vec<Value>) -> Vec<Value> {
     let mut script = vec![heard("one"), started(), say("answer one"), done()];
@@ -247,6 +273,12 @@ async fn a_late_turn_of_a_process_that_waits_is_never_the_answer_to_the_next_pro
 #[tokio::test(start_paused = true)]
 async fn a_process_that_ended_while_it_waited_is_replaced() {
     let dies = vec![pause(1000), json!({"type": "fail", "code": 1})];
+    assert_eq!(two_prompts(dies, None).await, ("fresh answer two".to_owned(), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_ends_when_it_is_asked_is_replaced() {
+    let dies = vec![heard("two"), json!({"type": "fail", "code": 1})];
     assert_eq!(two_prompts(dies, None).await, ("fresh answer two".to_owned(), 2));
 }
 

@@ -54,6 +54,11 @@ impl Engine for Opencode {
         ]
     }
 
+    /// Several that start at once get into each other's way at the database that they share.
+    fn may_begin_again(&self, exit: &Exit) -> bool {
+        exit.stderr.contains("database is locked")
+    }
+
     fn reasoning_key(&self) -> Option<&'static str> {
         Some("variant")
     }
