@@ -9,7 +9,10 @@ pub mod opencode;
 pub mod pi;
 mod plain;
 mod providers;
+#[cfg(test)]
+pub(crate) mod recorded;
 pub mod script;
+mod trouble;
 
 /// Every engine, in the order in which their resume lines are tried.
 pub const ALL: [&dyn Engine; 5] = [&claude::Claude, &codex::Codex, &opencode::Opencode, &pi::Pi, &script::Script];

@@ -1,22 +1,27 @@
 //! The conversation with `codex app-server`: requests and answers as JSON lines, several turns on one process.
 //!
 //! Its items have the same meaning as those of `codex exec`, in camel case; they are renamed and given to the same
-//! translation.
+//! translation. Helpers of the agent have threads of their own on the same process: they are no part of the answer.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
 use super::asks::{self, Request};
-use super::translate::{self, State, usage_of};
+use super::items::{QUIET, snake_item};
+use super::spent::Spent;
+use super::translate::{self, State};
 use super::wire::CodexLine;
-use super::{DANGER, ID, sandbox};
-use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
+use super::{DANGER, ID, LOGIN, profile, sandbox};
+use crate::engine::{Control, Dialog, EngineError, Exit, Order, Output, SETTLE, Unsupported};
+use crate::engines::trouble;
 use crate::event::{Ask, AskAnswer, Completed, Detail, EngineEvent, ResumeToken};
 use crate::json::{field, flag, list, message, text, words};
 
 const INITIALIZE: u64 = 1;
 const THREAD: u64 = 2;
+/// What is shown of what helpers do.
+const SEEN_OF_HELPERS: [&str; 4] = ["commandExecution", "fileChange", "mcpToolCall", "webSearch"];
 /// More open items than this are not remembered.
 const MAX_ITEMS: usize = 256;
 
@@ -27,10 +32,18 @@ pub struct AppServer {
     turn: Option<String>,
     waiting: Vec<String>,
     next_id: u64,
+    /// The request for a turn that is not answered yet.
+    starting: Option<u64>,
     settings: Map<String, Value>,
+    effort: Option<String>,
     open: Vec<Open>,
-    usage: Detail,
+    spent: Spent,
+    /// Words to the turn that it has not taken up yet.
     steers: Vec<(u64, String)>,
+    /// Words that came too late for their turn: the next one is about them.
+    late: Vec<String>,
+    /// How the turn ended, while words to it are still on their way.
+    over: Option<Option<String>>,
     /// What it works on, by item: a question names the item only, and people must see what it is.
     items: HashMap<String, Value>,
 }
@@ -44,9 +57,13 @@ struct Open {
 }
 
 impl AppServer {
-    pub fn new(order: &Order<'_>) -> Self {
+    pub fn new(order: &Order<'_>) -> Result<Self, EngineError> {
         let mut settings = Map::new();
         settings.insert("cwd".into(), json!(order.folder));
+        let profile = profile::read(order.settings)?;
+        if !profile.is_empty() {
+            settings.insert("config".into(), Value::Object(profile));
+        }
         if !order.settings.model.is_empty() {
             settings.insert("model".into(), json!(order.settings.model));
         }
@@ -58,19 +75,23 @@ impl AppServer {
         if bypass {
             settings.insert("sandbox".into(), json!("danger-full-access"));
         }
-        Self {
+        Ok(Self {
             state: State::new(order),
             resume: order.resume.map(|token| token.value.clone()),
             thread: None,
             turn: None,
             waiting: Vec::new(),
             next_id: 10,
+            starting: None,
             settings,
+            effort: order.settings.own_text("reasoning_effort").map(str::to_owned),
             open: Vec::new(),
-            usage: Detail::new(),
+            spent: Spent::default(),
             steers: Vec::new(),
+            late: Vec::new(),
+            over: None,
             items: HashMap::new(),
-        }
+        })
     }
 
     fn request(&mut self, method: &str, params: Value, out: &mut Output) -> u64 {
@@ -85,7 +106,11 @@ impl AppServer {
             return;
         };
         let input = json!([{"type": "text", "text": prompt}]);
-        self.request("turn/start", json!({"threadId": thread, "input": input}), out);
+        let mut params = json!({"threadId": thread, "input": input});
+        if let Some(effort) = &self.effort {
+            params["effort"] = json!(effort);
+        }
+        self.starting = Some(self.request("turn/start", params, out));
     }
 
     fn response(&mut self, id: u64, line: &Value, out: &mut Output) {
@@ -97,22 +122,27 @@ impl AppServer {
         match id {
             INITIALIZE => self.open_thread(out),
             THREAD => self.thread_opened(result, out),
+            _ if self.starting == Some(id) => {
+                self.starting = None;
+                self.turn = words(field(result, "turn"), "id").map(str::to_owned);
+            }
             _ => {
-                if let Some(turn) = words(field(result, "turn"), "id") {
-                    self.turn = Some(turn.to_owned());
-                }
                 self.steers.retain(|(steer, _)| *steer != id);
+                self.perhaps_over(out);
             }
         }
     }
 
     fn refused(&mut self, id: u64, said: String, out: &mut Output) {
-        // A steer that came too late for its turn becomes a turn of its own.
         if let Some(at) = self.steers.iter().position(|(steer, _)| *steer == id) {
             let (_, text) = self.steers.remove(at);
-            return self.start_turn(&text, out);
+            self.late.push(text);
+            return self.perhaps_over(out);
         }
-        out.event(self.completed(false, Some(said)));
+        if [INITIALIZE, THREAD].contains(&id) || self.starting == Some(id) {
+            return out.event(self.completed(Some(said)));
+        }
+        translate::warn(&mut self.state, format!("codex refused: {said}"), out);
     }
 
     fn open_thread(&mut self, out: &mut Output) {
@@ -131,7 +161,7 @@ impl AppServer {
     fn thread_opened(&mut self, result: &Value, out: &mut Output) {
         let known = words(field(result, "thread"), "id").or_else(|| words(result, "threadId"));
         let Some(id) = known.map(str::to_owned).or_else(|| self.resume.clone()) else {
-            return out.event(self.completed(false, Some("codex started no thread".to_owned())));
+            return out.event(self.completed(Some("codex started no thread".to_owned())));
         };
         let title = words(result, "model").unwrap_or("Codex").to_owned();
         out.event(EngineEvent::started(ResumeToken::new(ID, id.as_str()), Some(title), Detail::new()));
@@ -143,33 +173,63 @@ impl AppServer {
 
     fn notification(&mut self, method: &str, params: &Value, out: &mut Output) {
         match method {
+            "item/started" | "item/completed" => self.item(method, params, out),
+            "serverRequest/resolved" => self.withdrawn(field(params, "requestId"), out),
+            _ if self.is_helper(params) => {}
             "turn/started" => {
                 self.turn = words(field(params, "turn"), "id").map(str::to_owned);
                 translate::translate(&mut self.state, &CodexLine::TurnStarted, out);
             }
-            "item/started" | "item/completed" => {
-                self.note_item(method, field(params, "item"));
-                let kind = format!("item.{}", &method["item/".len()..]);
-                let line = json!({"type": kind, "item": snake_item(field(params, "item"))});
-                translate::translate(&mut self.state, &CodexLine::read(&line), out);
+            "item/agentMessage/delta" => {
+                translate::says(&mut self.state, text(params, "delta").unwrap_or_default(), out);
             }
-            "thread/tokenUsage/updated" => {
-                self.usage = usage_of(&snake(field(field(params, "tokenUsage"), "last")));
+            "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
+                out.think(text(params, "delta").unwrap_or_default());
             }
-            "error" => {
-                let said = message(field(params, "error")).unwrap_or_default();
-                let said =
-                    if flag(params, "willRetry") == Some(true) { format!("Reconnecting... {said}") } else { said };
-                translate::translate(&mut self.state, &CodexLine::Error { message: &said }, out);
+            "thread/tokenUsage/updated" if self.is_this_turn(text(params, "turnId")) => {
+                self.spent.note(field(params, "tokenUsage"));
             }
-            "warning" | "configWarning" | "deprecationNotice" => {
+            "thread/tokenUsage/updated" => {}
+            "error" => self.error(params, out),
+            "warning" | "configWarning" | "deprecationNotice" | "guardianWarning" | "windows/worldWritableWarning" => {
                 let said = words(params, "message").or_else(|| words(params, "summary")).unwrap_or(method).to_owned();
-                translate::translate(&mut self.state, &CodexLine::Error { message: &said }, out);
+                translate::warn(&mut self.state, said, out);
             }
-            "serverRequest/resolved" => self.withdrawn(field(params, "requestId"), out),
             "turn/completed" => self.turn_completed(field(params, "turn"), out),
-            _ => {}
+            _ if QUIET.contains(&method) => {}
+            _ => out.unknown(method),
         }
+    }
+
+    fn item(&mut self, method: &str, params: &Value, out: &mut Output) {
+        let item = field(params, "item");
+        self.note_item(method, item);
+        // People see what helpers do, and do not take what they say for the answer.
+        if self.is_helper(params) && !SEEN_OF_HELPERS.contains(&text(item, "type").unwrap_or_default()) {
+            return;
+        }
+        let kind = format!("item.{}", &method["item/".len()..]);
+        let line = json!({"type": kind, "item": snake_item(item)});
+        translate::translate(&mut self.state, &CodexLine::read(&line), out);
+    }
+
+    /// The end of a turn says again what ended it.
+    fn error(&mut self, params: &Value, out: &mut Output) {
+        let error = field(params, "error");
+        let said = message(error).unwrap_or_default();
+        match flag(params, "willRetry") {
+            Some(true) => translate::reconnects(&mut self.state, &said, words(error, "additionalDetails"), out),
+            Some(false) => {}
+            None => translate::translate(&mut self.state, &CodexLine::Error { message: &said }, out),
+        }
+    }
+
+    fn is_helper(&self, params: &Value) -> bool {
+        matches!((words(params, "threadId"), &self.thread), (Some(id), Some(own)) if id != own)
+    }
+
+    fn is_this_turn(&self, turn: Option<&str>) -> bool {
+        matches!((turn, &self.turn), (None, Some(_))) || turn.is_some() && turn == self.turn.as_deref()
     }
 
     fn note_item(&mut self, method: &str, item: &Value) {
@@ -197,24 +257,47 @@ impl AppServer {
     }
 
     fn turn_completed(&mut self, turn: &Value, out: &mut Output) {
+        if self.turn.is_some() && words(turn, "id").is_some_and(|id| self.turn.as_deref() != Some(id)) {
+            return;
+        }
         self.turn = None;
         self.items.clear();
         let error = match text(turn, "status").unwrap_or("completed") {
             "completed" => None,
             "interrupted" => Some("interrupted".to_owned()),
-            other => Some(message(field(turn, "error")).unwrap_or_else(|| format!("the turn ended as {other}"))),
+            other => Some(failure(field(turn, "error")).unwrap_or_else(|| format!("the turn ended as {other}"))),
         };
-        out.event(self.completed(error.is_none(), error));
+        self.over = Some(error);
+        self.perhaps_over(out);
     }
 
-    fn completed(&mut self, ok: bool, error: Option<String>) -> EngineEvent {
-        let usage = std::mem::take(&mut self.usage);
-        EngineEvent::Completed(Completed { engine: ID, ok, answer: self.state.answer(), resume: None, error, usage })
+    /// The run ends with its turn, unless words to it came too late; those on their way are waited for.
+    fn perhaps_over(&mut self, out: &mut Output) {
+        if !self.steers.is_empty() {
+            out.settle = self.over.is_some().then_some(SETTLE);
+            return;
+        }
+        let Some(error) = self.over.take() else { return };
+        if self.late.is_empty() {
+            return out.event(self.completed(error));
+        }
+        let late = std::mem::take(&mut self.late).join("\n\n");
+        if error.is_some() {
+            translate::warn(&mut self.state, format!("codex did not take up: {late}"), out);
+            return out.event(self.completed(error));
+        }
+        self.state.keep_answer();
+        self.start_turn(&late, out);
+    }
+
+    fn completed(&mut self, error: Option<String>) -> EngineEvent {
+        let (usage, answer) = (std::mem::take(&mut self.spent).usage(), self.state.answer());
+        EngineEvent::Completed(Completed { engine: ID, ok: error.is_none(), answer, resume: None, error, usage })
     }
 
     /// A request of the server: it wants an answer from people.
     fn asked(&mut self, id: &Value, method: &str, params: &Value, out: &mut Output) {
-        let Some((request, ask)) = asks::ask(key(id), method, self.detail(params)) else {
+        let Some((request, ask)) = asks::ask(key(id), method, self.detail(params), self.state.folder()) else {
             let error = json!({"code": -32601, "message": "not offered here"});
             return out.send(&json!({"id": id, "error": error}));
         };
@@ -262,6 +345,12 @@ impl AppServer {
 
 impl Dialog for AppServer {
     fn prompt(&mut self, prompt: &str, out: &mut Output) {
+        // Nothing of an earlier run is left over for this one.
+        self.state.begin();
+        (self.spent, self.turn, self.starting, self.over) = (Spent::default(), None, None, None);
+        self.steers.clear();
+        self.late.clear();
+        self.open.clear();
         if self.thread.is_none() && self.waiting.is_empty() {
             let client = json!({"name": "folkmoot", "title": "Folkmoot", "version": env!("CARGO_PKG_VERSION")});
             out.send(&json!({"id": INITIALIZE, "method": "initialize", "params": {"clientInfo": client}}));
@@ -305,13 +394,28 @@ impl Dialog for AppServer {
         }
     }
 
+    /// Words to a turn that is over got no reply.
+    fn settled(&mut self, out: &mut Output) {
+        self.late.extend(self.steers.drain(..).map(|(_, text)| text));
+        self.perhaps_over(out);
+    }
+
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
-        out.event(self.completed(false, Some(exit.failure("codex app-server"))));
+        out.event(self.completed(Some(exit.failure("codex app-server"))));
     }
 
     fn answer_so_far(&self) -> String {
         self.state.answer()
     }
+}
+
+/// Why a turn failed, in words.
+fn failure(error: &Value) -> Option<String> {
+    let info = field(error, "codexErrorInfo");
+    let kinds = info.as_object().into_iter().flat_map(Map::values);
+    let status = kinds.into_iter().find_map(|kind| kind.get("httpStatusCode")?.as_u64());
+    let status = status.or((info.as_str() == Some("usageLimitExceeded")).then_some(429));
+    Some(trouble::told(&message(error)?, status, LOGIN))
 }
 
 fn decision(answer: &AskAnswer) -> &'static str {
@@ -331,40 +435,4 @@ fn answers_by_id(questions: &[Value], answers: &[String]) -> Value {
 
 fn key(id: &Value) -> String {
     id.as_str().map_or_else(|| id.to_string(), str::to_owned)
-}
-
-/// An item of the app server in the words of `codex exec`.
-fn snake_item(item: &Value) -> Value {
-    let mut item = snake(item);
-    let kind = item.get("type").and_then(Value::as_str).map(snake_word).unwrap_or_default();
-    let kind = if kind == "collab_agent_tool_call" { "collab_tool_call".to_owned() } else { kind };
-    if kind == "reasoning" {
-        let parts = list(&item, "summary").iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n");
-        item["text"] = Value::String(parts);
-    }
-    if ["user_message", "hook_prompt", "function_call_output"].contains(&kind.as_str()) {
-        return Value::Null;
-    }
-    if let Some(status) = item.get("status").and_then(Value::as_str).map(snake_word) {
-        item["status"] = Value::String(status);
-    }
-    item["type"] = Value::String(kind);
-    item
-}
-
-/// The fields of an object in snake case; values stay.
-fn snake(value: &Value) -> Value {
-    let Some(object) = value.as_object() else { return Value::Object(Map::new()) };
-    Value::Object(object.iter().map(|(name, value)| (snake_word(name), value.clone())).collect())
-}
-
-fn snake_word(word: &str) -> String {
-    let mut snake = String::with_capacity(word.len() + 4);
-    for letter in word.chars() {
-        if letter.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(letter.to_ascii_lowercase());
-    }
-    snake
 }

@@ -3,8 +3,10 @@
 use folkmoot_action::{CommandLine, changed_files, lasting, named_paths};
 use serde_json::{Map, Value};
 
+use super::command::clean;
 use crate::event::{Ask, Detail, Subject};
-use crate::json::{holds_only, options, questions, shortened, words};
+use crate::json::{holds_only, list, options, questions, shortened, text, words};
+use crate::tools::Folder;
 
 /// Which question, and which turn of which conversation it belongs to: new every time.
 pub(super) const BOOKKEEPING: [&str; 7] =
@@ -25,16 +27,16 @@ type SubjectOf = fn(&mut Detail) -> Option<Subject>;
 
 /// The ask that a request is, and how it wants to be answered; `None`: nothing that we offer. `detail` is what the request
 /// says, with what its item said before.
-pub fn ask(id: String, method: &str, detail: Detail) -> Option<(Request, Ask)> {
+pub fn ask(id: String, method: &str, detail: Detail, folder: &Folder) -> Option<(Request, Ask)> {
     let said = Value::Object(detail.clone());
     let (request, subject_of, title): (Request, SubjectOf, String) = match method {
         "item/commandExecution/requestApproval" => {
-            let title =
-                words(&said, "command").map_or("run a command".to_owned(), |command| format!("run `{command}`"));
+            let line = words(&said, "command").map(|line| clean(line, list(&said, "commandActions")));
+            let title = line.map_or("run a command".to_owned(), |line| format!("run `{}`", folder.command(&line)));
             (Request::Decision, command, title)
         }
         "item/fileChange/requestApproval" if detail.get("changes").is_some_and(Value::is_array) => {
-            (Request::Decision, edit, "change files".to_owned())
+            (Request::Decision, edit, format!("change {}", files(list(&said, "changes"), folder)))
         }
         "item/fileChange/requestApproval" => {
             (Request::Decision, unknown, "change files that codex does not name".to_owned())
@@ -67,8 +69,21 @@ fn always(request: Request, subject: &Subject) -> Option<&'static str> {
     }
 }
 
+/// The files that are named, as people see them from the folder.
+fn files(changes: &[Value], folder: &Folder) -> String {
+    let names: Vec<&str> =
+        changes.iter().filter_map(|change| text(change, "path")).map(|path| folder.path(path)).collect();
+    if names.is_empty() { "files".to_owned() } else { names.join(", ") }
+}
+
 fn command(rest: &mut Detail) -> Option<Subject> {
-    let line = CommandLine::of(rest.get("command")?)?;
+    let line = match CommandLine::of(rest.get("command")?)? {
+        CommandLine::Text(line) => {
+            let actions = rest.get("commandActions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            CommandLine::Text(clean(&line, actions).into_owned())
+        }
+        words => words,
+    };
     rest.remove("command");
     Some(Subject::Command { tool: String::new(), lines: vec![line] })
 }
@@ -104,7 +119,7 @@ mod tests {
     const CHANGE: &str = "item/fileChange/requestApproval";
 
     fn asked(method: &str, params: &Value) -> Ask {
-        ask("9".into(), method, params.as_object().unwrap().clone()).unwrap().1
+        ask("9".into(), method, params.as_object().unwrap().clone(), &Folder::default()).unwrap().1
     }
 
     /// A request as the app server of codex 0.166 writes it.
@@ -122,7 +137,7 @@ mod tests {
     fn each_request_is_what_it_says() {
         let command = |line| Subject::Command { tool: String::new(), lines: vec![line] };
         let line = "/bin/bash -lc 'rm x'";
-        assert_eq!(subject(COMMAND, json!({"command": line, "cwd": "/r"})), command(CommandLine::Text(line.into())));
+        assert_eq!(subject(COMMAND, json!({"command": line, "cwd": "/r"})), command(CommandLine::Text("rm x".into())));
         let words = ["bash", "-lc", "rm x"].map(str::to_owned).to_vec();
         assert_eq!(subject("execCommandApproval", json!({"command": words})), command(CommandLine::Words(words)));
         let changes = json!([{"path": "n", "kind": {"type": "add"}, "diff": "x\n"},
@@ -160,7 +175,7 @@ mod tests {
             let subject = subject(method, more.clone());
             assert!(matches!(&subject, Subject::Tool { .. }), "{method} {more}: {subject:?}");
         }
-        assert!(ask("9".into(), "account/login", Detail::new()).is_none());
+        assert!(ask("9".into(), "account/login", Detail::new(), &Folder::default()).is_none());
     }
 
     #[test]

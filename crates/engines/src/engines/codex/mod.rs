@@ -9,6 +9,10 @@ use crate::resume::{ResumeCodec, ValueRule};
 
 mod app_server;
 mod asks;
+mod command;
+mod items;
+mod profile;
+mod spent;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -20,6 +24,9 @@ static CODEC: ResumeCodec = ResumeCodec { engine: ID, forms: &[&["codex", "resum
 
 /// The configuration key that switches off every question, named after what it does.
 const DANGER: &str = "dangerously_bypass_approvals_and_sandbox";
+
+/// How it gets a key.
+const LOGIN: &str = "log in with `codex login`, or give it its key in `engines.codex.env`";
 
 pub struct Codex;
 
@@ -71,9 +78,10 @@ impl Engine for Codex {
             Mode::Plain => {
                 Plan { source: Source::Process(exec(order)), dialog: Box::new(Plain(translate::State::new(order))) }
             }
-            Mode::Warm => {
-                Plan { source: Source::Process(app_server(order)), dialog: Box::new(app_server::AppServer::new(order)) }
-            }
+            Mode::Warm => Plan {
+                source: Source::Process(app_server(order)),
+                dialog: Box::new(app_server::AppServer::new(order)?),
+            },
         })
     }
 }
@@ -103,7 +111,7 @@ fn exec(order: &Order<'_>) -> Launch {
 fn app_server(order: &Order<'_>) -> Launch {
     let settings = order.settings;
     let mut launch = Launch::of(order, &ID);
-    launch.args(&settings.extra_args).option("--profile", settings.own_text("profile")).args(["app-server"]);
+    launch.args(&settings.extra_args).args(["app-server"]);
     launch
 }
 

@@ -4,10 +4,26 @@ use serde_json::json;
 
 use super::Codex;
 use crate::engine::{Control, EngineSettings, Mode};
-use crate::event::{AskAnswer, EngineEvent};
+use crate::engines::recorded::Recorded;
+use crate::event::{AskAnswer, EngineEvent, Subject};
 use crate::testing::{Play, launch};
 
 const SAMPLE: &str = include_str!("../../../tests/fixtures/codex.jsonl");
+
+/// What the real program wrote.
+macro_rules! real {
+    ($name:literal) => {
+        include_str!(concat!("../../../tests/fixtures/codex-0.166.0/", $name, ".jsonl"))
+    };
+}
+
+fn warm(text: &str) -> Recorded {
+    Recorded::play(&Codex, Mode::Warm, text)
+}
+
+fn plain(text: &str) -> Recorded {
+    Recorded::play(&Codex, Mode::Plain, text)
+}
 
 fn args(mode: Mode, resume: Option<&str>, settings: &EngineSettings) -> String {
     launch(&Codex, mode, resume, settings).args.join(" ")
@@ -105,7 +121,11 @@ fn errors_that_are_not_fatal_are_warnings_and_reconnects_are_one_note() {
     );
     assert_eq!(
         play.summary(),
-        ["Started   note Reconnecting... 1/5", "Updated   note Reconnecting... 2/5", "Completed - warning slow down"]
+        [
+            "Updated   warning the connection to the model broke; trying again (1 of 5)",
+            "Updated   warning the connection to the model broke; trying again (2 of 5)",
+            "Completed - warning slow down"
+        ]
     );
     assert_eq!(play.completed().error.as_deref(), Some("quota"));
 }
@@ -175,7 +195,7 @@ fn a_question_about_an_item_says_what_the_item_said() {
         .filter_map(|event| if let EngineEvent::Asked(asked) = event { Some(&asked.ask) } else { None })
         .collect();
     assert_eq!(asks[0].detail["changes"], item["changes"]);
-    assert_eq!(asks[0].title, "change files");
+    assert_eq!(asks[0].title, "change a");
     assert_eq!(asks[1].title, "change files that codex does not name");
     assert!(!asks[1].detail.contains_key("changes"));
 }
@@ -186,4 +206,216 @@ fn bookkeeping_is_what_codex_counts_and_nothing_it_asks_for() {
     for name in ["command", "cwd", "changes", "reason", "permissions", "grantRoot"] {
         assert!(!known.contains(&name), "{name}");
     }
+}
+
+#[test]
+fn a_real_conversation_is_answered_and_no_line_of_it_is_unknown() {
+    for (text, session, answer) in [
+        (real!("app-hello"), "01a1e502-8998-7000-8806-e75b144a12c0", "Hello from the fake model."),
+        (real!("app-think"), "", "Hello after thinking."),
+        (real!("app-flaky"), "", "It worked the second time."),
+        (real!("app-commentary"), "", "The final word."),
+        (real!("app-ask"), "", r#"The answer was: {"answers":{"colour":{"answers":["Blue"]}}}"#),
+    ] {
+        let play = warm(text);
+        let (run, done) = (play.run(), play.run().completed());
+        assert!(done.ok && done.error.is_none(), "{done:?}");
+        assert_eq!(done.answer, answer);
+        assert!(run.session().starts_with(session) && run.session().len() == 36);
+        assert!(run.unknown.is_empty(), "{:?}", run.unknown);
+    }
+    let play = plain(real!("exec-tools3"));
+    assert!(play.run().unknown.is_empty() && play.run().session().len() == 36);
+    assert_eq!(play.run().completed().answer, "All 3 steps done.");
+}
+
+#[test]
+fn a_line_of_a_type_that_nobody_knows_is_told_and_changes_nothing() {
+    let mut play = Recorded::new(&Codex, Mode::Warm, None, &EngineSettings::default());
+    play.people("prompt hi");
+    play.program(&json!({"method": "turn/hologram", "params": {}}));
+    assert_eq!(play.run().unknown, ["turn/hologram"]);
+    assert_eq!(plain(r#"{"type":"turn.hologram"}"#).run().unknown, ["turn.hologram"]);
+}
+
+#[test]
+fn titles_say_the_command_and_not_the_shell_around_it() {
+    let commands = |play: Recorded| play.run().actions();
+    assert!(commands(plain(real!("exec-tools3"))).contains(&"Completed + command echo step2".to_owned()));
+    assert_eq!(
+        commands(warm(real!("app-cmd"))),
+        ["Started   command touch t-25466", "Completed + command touch t-25466"]
+    );
+}
+
+#[test]
+fn an_approval_names_the_command_or_the_files_with_their_changes() {
+    let play = warm(real!("app-cmd"));
+    let ask = play.run().asks()[0];
+    assert_eq!(ask.title, "run `touch t-25466`");
+    let Subject::Command { lines, .. } = &ask.subject else { panic!("{ask:?}") };
+    assert_eq!(lines[0].text(), "touch t-25466");
+    assert_eq!(play.sent.last().unwrap()["result"]["decision"], "accept");
+
+    let play = warm(real!("app-allow"));
+    let ask = play.run().asks()[0];
+    assert_eq!(ask.title, "change a-new.txt");
+    let Subject::Edit { paths, diff, .. } = &ask.subject else { panic!("{ask:?}") };
+    assert_eq!(paths, &["/r/a-new.txt"]);
+    assert_eq!(diff[0].text, "+written by the fake model");
+    assert_eq!(play.run().actions(), ["Completed + file_change a-new.txt"]);
+}
+
+#[test]
+fn what_is_denied_is_not_done_and_the_run_goes_on() {
+    let play = warm(real!("app-deny"));
+    assert_eq!(play.run().actions(), ["Completed - file_change b.txt"]);
+    assert_eq!(play.run().completed().answer, "Written: patch rejected by user");
+    let play = warm(real!("app-cmddeny"));
+    assert_eq!(play.run().actions()[1], "Completed - command touch t-25466");
+    assert!(play.run().completed().answer.contains("rejected by user"));
+}
+
+#[test]
+fn a_question_of_the_model_is_asked_and_answered() {
+    let play = warm(real!("app-ask"));
+    let ask = play.run().asks()[0];
+    assert_eq!((ask.title.as_str(), &ask.options[..]), ("Which colour?", &["Red".to_owned(), "Blue".to_owned()][..]));
+    assert_eq!(play.sent.last().unwrap()["result"], json!({"answers": {"colour": {"answers": ["Blue"]}}}));
+}
+
+#[test]
+fn trouble_with_the_model_is_seen_while_it_lasts_and_said_once_at_the_end() {
+    for (play, first, error) in [
+        (warm(real!("app-err401")), "unexpected status 401", "the provider refuses the key or the login (401): "),
+        (warm(real!("app-err429")), "exceeded retry limit", "the provider takes no more requests for now (429): "),
+        (warm(real!("app-err500")), "We’re currently experiencing", "We’re currently experiencing high demand"),
+        (plain(real!("exec-err401")), "unexpected status 401", "the provider refuses the key or the login (401): "),
+        (plain(real!("exec-err429")), "exceeded retry limit", "the provider takes no more requests for now (429): "),
+    ] {
+        let (actions, done) = (play.run().actions(), play.run().completed());
+        assert_eq!(actions.len(), 5, "{actions:?}");
+        assert!(actions[0].starts_with(&format!("Updated   warning {first}")), "{actions:?}");
+        assert!(actions[4].ends_with("; trying again (5 of 5)"), "{actions:?}");
+        assert!(!done.ok && done.answer.is_empty());
+        assert!(done.error.as_ref().unwrap().starts_with(error), "{done:?}");
+    }
+    let error = plain(real!("exec-nokey")).run().completed().error.clone().unwrap();
+    assert!(
+        error.starts_with("Missing environment variable: `FAKE_KEY`.\nhint: ") && error.contains("pass_env"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_retry_that_works_ends_the_trouble() {
+    let play = warm(real!("app-cut"));
+    assert_eq!(play.run().said(), ["This will be cut "; 6]);
+    assert_eq!(play.run().completed().answer, "This will be cut ");
+    let retried: Vec<String> = play.run().actions();
+    assert_eq!(retried[1], "Completed + warning the model answers again");
+}
+
+#[test]
+fn a_run_counts_all_its_calls_and_none_of_earlier_runs() {
+    let tokens = |play: &Recorded, run: usize| play.runs[run].completed().usage["input_tokens"].as_i64();
+    assert_eq!(tokens(&warm(real!("app-tools3")), 0), Some(4 * 1234));
+    assert_eq!(tokens(&plain(real!("exec-tools3")), 0), Some(4 * 1234));
+    let play = warm(real!("app-warm3"));
+    assert_eq!([0, 1, 2].map(|run| tokens(&play, run)), [Some(1234), Some(2 * 1234), Some(1234)]);
+    // `exec` counts from the beginning of the conversation, and does not say what was spent before.
+    let mut resumed =
+        Recorded::new(&Codex, Mode::Plain, Some("01a1e508-2ee8-71c3-8017-2bcb3f631f8f"), &EngineSettings::default());
+    resumed.lines(real!("exec-resume"));
+    assert!(resumed.run().completed().usage.is_empty());
+}
+
+#[test]
+fn a_process_that_is_kept_answers_each_prompt_with_its_own_answer() {
+    let play = warm(real!("app-warm3"));
+    let answers: Vec<&str> = play.runs.iter().map(|run| run.completed().answer.lines().next().unwrap()).collect();
+    assert_eq!(answers[0], "Hello from the fake model.");
+    assert!(answers[1].starts_with("Done. The tool said: "));
+    assert_eq!(answers[2], "You said so far: one | (tool:echo two) | (recall)");
+}
+
+#[test]
+fn text_and_thoughts_come_as_they_are_written_and_an_interrupted_run_keeps_them() {
+    let play = warm(real!("app-think"));
+    assert_eq!(
+        play.run().said(),
+        ["[**Thinking**\n\nLet me think about it. The person wants a greeting.]", "Hello after thinking."]
+    );
+    assert_eq!(plain(real!("exec-tools3")).run().said(), ["Step 1.", "Step 2.", "Step 3.", "All 3 steps done."]);
+    let play = warm(real!("app-interrupt"));
+    assert!(play.run().so_far.contains(&"Beginning slowly. ".to_owned()));
+    let done = play.run().completed();
+    assert_eq!((done.answer.as_str(), done.error.as_deref()), ("Beginning slowly. ", Some("interrupted")));
+}
+
+#[test]
+fn words_during_a_run_are_answered_by_it() {
+    let play = warm(real!("app-steer"));
+    assert_eq!(play.sent.last().unwrap()["method"], "turn/steer");
+    assert_eq!(play.run().completed().answer, "Hello from the fake model.");
+}
+
+#[test]
+fn words_that_cross_with_the_end_of_a_turn_are_answered_by_the_next_one_and_no_answer_is_lost() {
+    let recorded: Vec<&str> = real!("app-hello").lines().collect();
+    let end = recorded.iter().position(|line| line.contains("turn/completed")).unwrap();
+    let mut play = Recorded::new(&Codex, Mode::Warm, None, &EngineSettings::default());
+    play.lines(&recorded[..end].join("\n"));
+    play.people("steer late");
+    play.lines_after(&[recorded[end], r#"{"error":{"code":-32600,"message":"no active turn to steer"},"id":12}"#]);
+    assert!(!matches!(play.run().events.last(), Some(EngineEvent::Completed(_))));
+    let sent = play.sent.last().unwrap();
+    assert_eq!((&sent["method"], &sent["params"]["input"][0]["text"]), (&json!("turn/start"), &json!("late")));
+    play.lines_after(&[
+        r#"{"id":13,"result":{"turn":{"id":"t2"}}}"#,
+        r#"{"method":"turn/started","params":{"turn":{"id":"t2"}}}"#,
+        r#"{"method":"item/completed","params":{"item":{"type":"agentMessage","id":"m2","text":"And late."}}}"#,
+        r#"{"method":"turn/completed","params":{"turn":{"id":"t2","status":"completed"}}}"#,
+    ]);
+    assert_eq!(play.run().completed().answer, "Hello from the fake model.\n\nAnd late.");
+}
+
+#[test]
+fn what_helpers_in_other_threads_say_is_no_answer_and_their_end_no_end() {
+    let recorded: Vec<&str> = real!("app-hello").lines().collect();
+    let end = recorded.iter().position(|line| line.contains("turn/completed")).unwrap();
+    let mut play = Recorded::new(&Codex, Mode::Warm, None, &EngineSettings::default());
+    play.lines(&recorded[..end].join("\n"));
+    let other = |method: &str, mut params: serde_json::Value| {
+        params["threadId"] = json!("01a1e507-1111-7000-8806-e75b144a12c0");
+        json!({"method": method, "params": params}).to_string()
+    };
+    play.lines_after(&[
+        &other("item/agentMessage/delta", json!({"delta": "Sub."})),
+        &other("item/completed", json!({"item": {"type": "agentMessage", "id": "s", "text": "Sub."}})),
+        &other(
+            "item/completed",
+            json!({"item": {"type": "commandExecution", "id": "c", "command": "ls", "exitCode": 0}}),
+        ),
+        &other("turn/completed", json!({"turn": {"id": "t9", "status": "failed"}})),
+        recorded[end],
+    ]);
+    assert_eq!(play.run().completed().answer, "Hello from the fake model.");
+    assert_eq!(play.run().actions(), ["Completed + command ls"]);
+}
+
+#[test]
+fn effort_and_profile_reach_a_warm_codex_too() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("big.config.toml"), "model_reasoning_summary = \"concise\"\n").unwrap();
+    let mut settings = EngineSettings::default();
+    settings.env.insert("CODEX_HOME".into(), home.path().to_string_lossy().into_owned());
+    settings.own.insert("profile".into(), "big".into());
+    settings.own.insert("reasoning_effort".into(), "high".into());
+    assert_eq!(args(Mode::Warm, None, &settings), "app-server");
+    let mut play = Recorded::new(&Codex, Mode::Warm, None, &settings);
+    play.lines(real!("app-hello"));
+    let params = |method: &str| &play.sent.iter().find(|line| line["method"] == method).unwrap()["params"];
+    assert_eq!(params("turn/start")["effort"], "high");
+    assert_eq!(params("thread/start")["config"], json!({"model_reasoning_summary": "concise"}));
 }

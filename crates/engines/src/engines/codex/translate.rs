@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::ID;
 use super::wire::{CodexLine, Item};
-use crate::engine::{Exit, Order, Output};
+use super::{ID, LOGIN, command};
+use crate::engine::{Exit, Order, Output, Piece};
+use crate::engines::trouble;
 use crate::event::{Action, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{copy, flag, shortened, text, words};
 use crate::tools::Folder;
@@ -16,8 +17,17 @@ pub struct State {
     turns: usize,
     notes: usize,
     thread: bool,
+    /// What `exec` counts is the whole conversation, also what was spent before this run.
+    counts_before: bool,
+    /// Answers of turns of this run that are over.
+    earlier: Vec<String>,
     final_answer: Option<String>,
     last_message: String,
+    /// The message that it is writing, as far as it came.
+    partial: String,
+    retrying: bool,
+    /// An error that the end of the turn may say again.
+    held: Option<String>,
 }
 
 impl State {
@@ -29,13 +39,45 @@ impl State {
             turns: 0,
             notes: 0,
             thread: false,
+            counts_before: order.resume.is_some(),
+            earlier: Vec::new(),
             final_answer: None,
             last_message: String::new(),
+            partial: String::new(),
+            retrying: false,
+            held: None,
         }
     }
 
+    /// All that was answered, with the message that is not finished.
     pub fn answer(&self) -> String {
-        self.final_answer.clone().unwrap_or_else(|| self.last_message.clone())
+        let whole = self.final_answer.as_ref().unwrap_or(&self.last_message);
+        let newest = if self.partial.trim().is_empty() { whole } else { &self.partial };
+        let all = self.earlier.iter().chain([newest]).filter(|text| !text.is_empty());
+        all.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    }
+
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// A new run has no answer yet.
+    pub fn begin(&mut self) {
+        self.earlier.clear();
+        self.forget();
+    }
+
+    /// Another turn of the same run follows: what was answered stays answered.
+    pub fn keep_answer(&mut self) {
+        let answered = self.answer();
+        self.forget();
+        self.earlier = vec![answered];
+    }
+
+    fn forget(&mut self) {
+        (self.final_answer, self.held, self.retrying) = (None, None, false);
+        self.last_message.clear();
+        self.partial.clear();
     }
 
     fn note_id(&mut self) -> String {
@@ -45,31 +87,52 @@ impl State {
 }
 
 pub fn translate(state: &mut State, line: &CodexLine<'_>, out: &mut Output) {
+    if let CodexLine::TurnFailed { error } = line {
+        state.held.take_if(|held| error.as_ref() == Some(held));
+    }
+    warn_of_held(state, out);
     match line {
         CodexLine::ThreadStarted { thread_id: Some(id) } => {
             state.thread = true;
             out.event(EngineEvent::started(ResumeToken::new(ID, *id), Some(state.title.clone()), Detail::new()));
         }
         CodexLine::TurnStarted => turn_started(state, out),
-        CodexLine::TurnCompleted { usage } => out.event(completed(state, true, None, usage_of(usage))),
+        CodexLine::TurnCompleted { usage } => {
+            going_on(state, out);
+            let usage = if state.counts_before { Detail::new() } else { usage_of(usage) };
+            out.event(completed(state, true, None, usage));
+        }
         CodexLine::TurnFailed { error } => {
-            let error = error.clone().unwrap_or_else(|| "the turn failed".to_owned());
+            let error = error.as_deref().map(|error| trouble::told(error, None, LOGIN));
+            let error = error.unwrap_or_else(|| "the turn failed".to_owned());
             out.event(completed(state, false, Some(error), Detail::new()));
         }
         CodexLine::Item { phase, id, item } => item_event(state, *phase, id, item, out),
-        CodexLine::Error { message } => error(state, message, out),
+        CodexLine::Error { message } => match reconnecting(message) {
+            Some((attempt, of, why)) => retrying(state, why, attempt, of, out),
+            None => state.held = Some((*message).to_owned()),
+        },
         CodexLine::RequestUserInput { id, questions } => {
             let asked =
                 questions.iter().filter_map(|question| words(question, "question")).collect::<Vec<_>>().join(" ");
             let action = Action::new(*id, ActionKind::Note, format!("ask user: {asked}"));
             out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(false)));
         }
-        CodexLine::ThreadStarted { thread_id: None } | CodexLine::Other => {}
+        CodexLine::Unknown { kind } => out.unknown(*kind),
+        CodexLine::ThreadStarted { thread_id: None } | CodexLine::Known => {}
     }
+}
+
+/// More of the message that it is writing.
+pub fn says(state: &mut State, piece: &str, out: &mut Output) {
+    going_on(state, out);
+    state.partial.push_str(piece);
+    out.say(piece);
 }
 
 /// The process is gone and no turn was completed.
 pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
+    warn_of_held(state, out);
     if !exit.is_success() {
         let error = exit.failure("codex exec");
         out.event(EngineEvent::warning(&ID, state.note_id(), shortened(&error, 1000)));
@@ -83,8 +146,7 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
 }
 
 fn turn_started(state: &mut State, out: &mut Output) {
-    state.final_answer = None;
-    state.last_message.clear();
+    state.forget();
     let action = Action::new(format!("turn_{}", state.turns), ActionKind::Turn, "turn started");
     state.turns += 1;
     out.event(EngineEvent::action(&ID, action, Phase::Started, None));
@@ -101,23 +163,55 @@ pub fn usage_of(usage: &Value) -> Detail {
     kept
 }
 
-fn error(state: &mut State, message: &str, out: &mut Output) {
-    if let Some(attempt) = message.strip_prefix("Reconnecting...") {
-        let first = attempt.trim().split('/').next().and_then(|number| number.parse().ok()).is_none_or(|n: u32| n <= 1);
-        let phase = if first { Phase::Started } else { Phase::Updated };
-        out.event(EngineEvent::action(&ID, Action::new("codex.reconnect", ActionKind::Note, message), phase, None));
-        return;
+/// `Reconnecting... 2/5 (why)`: which attempt, of how many, and why.
+fn reconnecting(message: &str) -> Option<(u64, Option<u64>, &str)> {
+    let rest = message.strip_prefix("Reconnecting...")?.trim();
+    let (count, why) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (attempt, of) = count.split_once('/').unwrap_or((count, ""));
+    let why = why.trim().strip_prefix('(').and_then(|why| why.strip_suffix(')')).unwrap_or(why);
+    Some((attempt.parse().unwrap_or(1), of.parse().ok(), why))
+}
+
+/// The app server says why in another place than the number of the attempt.
+pub fn reconnects(state: &mut State, message: &str, why: Option<&str>, out: &mut Output) {
+    let (attempt, of, said) = reconnecting(message).unwrap_or((1, None, message));
+    retrying(state, why.unwrap_or(said), attempt, of, out);
+}
+
+fn retrying(state: &mut State, why: &str, attempt: u64, of: Option<u64>, out: &mut Output) {
+    state.retrying = true;
+    let why = if why.is_empty() { "the connection to the model broke" } else { why };
+    out.event(EngineEvent::retrying(&ID, trouble::retrying(why, attempt, of)));
+}
+
+fn going_on(state: &mut State, out: &mut Output) {
+    if std::mem::take(&mut state.retrying) {
+        out.event(EngineEvent::going_on(&ID, "the model answers again"));
     }
+}
+
+/// An error that was not the end of the turn.
+fn warn_of_held(state: &mut State, out: &mut Output) {
+    if let Some(message) = state.held.take() {
+        warn(state, message, out);
+    }
+}
+
+pub fn warn(state: &mut State, message: String, out: &mut Output) {
     let id = state.note_id();
     out.event(EngineEvent::warning(&ID, id, message));
 }
 
 fn item_event(state: &mut State, phase: Phase, id: &str, item: &Item<'_>, out: &mut Output) {
     let done = phase == Phase::Completed;
+    if done {
+        going_on(state, out);
+    }
     let good = |status: &str| status.is_empty() || status == "completed";
     let (action, ok) = match item {
-        Item::CommandExecution { command, exit_code, status, output } => {
-            let mut action = Action::new(id, ActionKind::Command, state.folder.command(command));
+        Item::CommandExecution { command, actions, exit_code, status, output } => {
+            let title = state.folder.command(&command::clean(command, actions));
+            let mut action = Action::new(id, ActionKind::Command, title);
             if done {
                 copy(
                     &json!({"exit_code": exit_code, "status": status}),
@@ -137,10 +231,13 @@ fn item_event(state: &mut State, phase: Phase, id: &str, item: &Item<'_>, out: &
         Item::WebSearch { query } => (Action::new(id, ActionKind::WebSearch, *query), true),
         Item::TodoList { items } => (Action::new(id, ActionKind::Note, todo_title(items)), true),
         Item::Reasoning { text } | Item::Plan { text } => (Action::new(id, ActionKind::Note, *text), true),
-        Item::AgentMessage { text, phase: Some("commentary") } => (Action::new(id, ActionKind::Note, *text), true),
+        Item::AgentMessage { .. } if !done => return message_begins(state, out),
         Item::AgentMessage { text, phase } => {
-            message(state, text, *phase);
-            return;
+            message(state, text, *phase, out);
+            if *phase != Some("commentary") {
+                return;
+            }
+            (Action::new(id, ActionKind::Note, *text), true)
         }
         Item::CollabToolCall { tool, prompt, status } => {
             let action = Action::new(id, ActionKind::Subagent, shortened(prompt.unwrap_or(tool), 300));
@@ -156,11 +253,23 @@ fn item_event(state: &mut State, phase: Phase, id: &str, item: &Item<'_>, out: &
     out.event(EngineEvent::action(&ID, action, phase, done.then_some(ok)));
 }
 
-fn message(state: &mut State, text: &str, phase: Option<&str>) {
-    if phase == Some("final_answer") {
-        state.final_answer = Some(text.to_owned());
-    } else {
-        state.last_message = text.to_owned();
+/// One that was not finished will not be: its connection broke, or it was given something else to say.
+fn message_begins(state: &mut State, out: &mut Output) {
+    if !state.partial.is_empty() {
+        state.partial.clear();
+        out.pieces.push(Piece::Break);
+    }
+}
+
+fn message(state: &mut State, text: &str, phase: Option<&str>, out: &mut Output) {
+    if std::mem::take(&mut state.partial).is_empty() && !text.is_empty() {
+        out.say(text);
+    }
+    out.pieces.push(Piece::Break);
+    match phase {
+        Some("commentary") => {}
+        Some("final_answer") => state.final_answer = Some(text.to_owned()),
+        _ => text.clone_into(&mut state.last_message),
     }
 }
 

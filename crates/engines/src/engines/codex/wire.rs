@@ -1,4 +1,4 @@
-//! The lines of `codex exec --json`, in its own words. Reading never fails: what is not known is [`CodexLine::Other`].
+//! The lines of `codex exec --json`, in its own words. Reading never fails: what is not known is [`CodexLine::Unknown`].
 
 use serde_json::Value;
 
@@ -6,28 +6,80 @@ use crate::event::Phase;
 use crate::json::{field, flag, list, text, whole, words};
 
 pub enum CodexLine<'a> {
-    ThreadStarted { thread_id: Option<&'a str> },
+    ThreadStarted {
+        thread_id: Option<&'a str>,
+    },
     TurnStarted,
-    TurnCompleted { usage: &'a Value },
-    TurnFailed { error: Option<String> },
-    Item { phase: Phase, id: &'a str, item: Item<'a> },
-    Error { message: &'a str },
-    RequestUserInput { id: &'a str, questions: &'a [Value] },
-    Other,
+    TurnCompleted {
+        usage: &'a Value,
+    },
+    TurnFailed {
+        error: Option<String>,
+    },
+    Item {
+        phase: Phase,
+        id: &'a str,
+        item: Item<'a>,
+    },
+    Error {
+        message: &'a str,
+    },
+    RequestUserInput {
+        id: &'a str,
+        questions: &'a [Value],
+    },
+    /// A part of something that comes whole later.
+    Known,
+    Unknown {
+        kind: &'a str,
+    },
 }
 
 pub enum Item<'a> {
-    CommandExecution { command: &'a str, exit_code: Option<i64>, status: &'a str, output: &'a str },
-    McpToolCall { server: &'a str, tool: &'a str, failed: bool, status: &'a str },
-    FileChange { changes: &'a [Value], status: &'a str },
-    WebSearch { query: &'a str },
-    TodoList { items: &'a [Value] },
-    Reasoning { text: &'a str },
-    Plan { text: &'a str },
-    AgentMessage { text: &'a str, phase: Option<&'a str> },
-    CollabToolCall { tool: &'a str, prompt: Option<&'a str>, status: &'a str },
-    Error { message: &'a str },
-    Other { kind: &'a str },
+    CommandExecution {
+        command: &'a str,
+        actions: &'a [Value],
+        exit_code: Option<i64>,
+        status: &'a str,
+        output: &'a str,
+    },
+    McpToolCall {
+        server: &'a str,
+        tool: &'a str,
+        failed: bool,
+        status: &'a str,
+    },
+    FileChange {
+        changes: &'a [Value],
+        status: &'a str,
+    },
+    WebSearch {
+        query: &'a str,
+    },
+    TodoList {
+        items: &'a [Value],
+    },
+    Reasoning {
+        text: &'a str,
+    },
+    Plan {
+        text: &'a str,
+    },
+    AgentMessage {
+        text: &'a str,
+        phase: Option<&'a str>,
+    },
+    CollabToolCall {
+        tool: &'a str,
+        prompt: Option<&'a str>,
+        status: &'a str,
+    },
+    Error {
+        message: &'a str,
+    },
+    Other {
+        kind: &'a str,
+    },
 }
 
 impl<'a> CodexLine<'a> {
@@ -45,7 +97,8 @@ impl<'a> CodexLine<'a> {
             "item.started" => Phase::Started,
             "item.updated" => Phase::Updated,
             "item.completed" => Phase::Completed,
-            _ => return Self::Other,
+            "item.plan.delta" => return Self::Known,
+            kind => return Self::Unknown { kind },
         };
         let item = field(line, "item");
         Self::Item { phase, id: text(item, "id").unwrap_or_default(), item: Item::read(item) }
@@ -59,6 +112,7 @@ impl<'a> Item<'a> {
         match said("type") {
             "command_execution" => Self::CommandExecution {
                 command: said("command"),
+                actions: list(item, "command_actions"),
                 exit_code: whole(item, "exit_code"),
                 status,
                 output: said("aggregated_output"),
