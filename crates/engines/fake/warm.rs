@@ -129,16 +129,22 @@ fn pi(session: &str, told: &Value) {
     let kind = told["type"].as_str().unwrap_or_default();
     let message = told["message"].as_str().unwrap_or_default();
     if kind != "extension_ui_response" {
-        let data = if kind == "get_state" { json!({"sessionId": format!("{session}-rest")}) } else { Value::Null };
+        let data = if kind == "get_state" { json!({"sessionId": session}) } else { Value::Null };
         tell(&json!({"type": "response", "command": kind, "success": true, "data": data}));
     }
     match (kind, message) {
+        ("prompt", text) if told["streamingBehavior"] == "steer" => {
+            tell(&json!({"type": "message_end", "message": {"role": "user", "content": text}}));
+            end(&format!("steered: {text}"), "stop");
+        }
         ("prompt", "ask") => tell(
             &json!({"type": "extension_ui_request", "id": "77", "method": "confirm", "title": "Run?", "message": "rm x"}),
         ),
-        ("prompt", "wait") => tell(&json!({"type": "agent_start"})),
+        ("prompt", "wait") => {
+            tell(&json!({"type": "agent_start"}));
+            tell(&json!({"type": "message_end", "message": {"role": "user", "content": "wait"}}));
+        }
         ("prompt", prompt) => end(&format!("echo: {prompt}"), "stop"),
-        ("steer", text) => end(&format!("steered: {text}"), "stop"),
         ("abort", _) => end("", "aborted"),
         ("extension_ui_response", _) => end(if told["confirmed"] == true { "accept" } else { "decline" }, "stop"),
         _ => {}

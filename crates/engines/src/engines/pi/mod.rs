@@ -1,7 +1,5 @@
 //! pi: `pi --print --mode json` for one prompt, `pi --mode rpc` for a conversation.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
 use super::plain::{Plain, Translate};
@@ -12,6 +10,7 @@ use crate::resume::{ResumeCodec, ValueRule};
 
 mod asks;
 mod rpc;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -20,6 +19,9 @@ mod wire;
 pub(crate) const ID: EngineId = EngineId::new("pi");
 
 static CODEC: ResumeCodec = ResumeCodec { engine: ID, forms: &[&["pi", "--session"]], value: ValueRule::Rest };
+
+/// How it gets a key.
+const LOGIN: &str = "start `pi` and log in with /login, or give it the key in `engines.pi.env`";
 
 pub struct Pi;
 
@@ -58,9 +60,13 @@ impl Engine for Pi {
     fn plan(&self, order: &Order<'_>) -> Result<Plan, EngineError> {
         let stream = ["--print", "-p", "--mode", "--session", "--continue", "-c", "--resume", "-r", "--no-session"];
         order.settings.refuse_args(&ID, &stream, "they decide how we talk to it; leave them out")?;
+        if order.settings.own_text("provider").is_some() && order.settings.model.is_empty() {
+            let hint = "pi takes a provider only together with a model: set `engines.pi.model` too";
+            return Err(EngineError::new("`engines.pi.provider` is set without a model", hint));
+        }
         let session = match order.resume {
-            Some(token) => known_session(order, &token.value)?,
-            None => new_session(order).to_string_lossy().into_owned(),
+            Some(token) => sessions::known(order, &token.value)?,
+            None => sessions::new(order),
         };
         let mut launch = Launch::of(order, &ID);
         launch.args(&order.settings.extra_args);
@@ -69,44 +75,15 @@ impl Engine for Pi {
             Mode::Warm => launch.args(["--mode", "rpc"]),
         };
         launch.option("--provider", order.settings.own_text("provider")).option("--model", Some(&order.settings.model));
-        launch.option("--thinking", order.settings.own_text("thinking")).args(["--session", &session]);
+        launch.option("--thinking", order.settings.own_text("thinking")).args(["--session", &session.argument]);
         launch.default_env("NO_COLOR", "1").default_env("CI", "1");
-        let state = translate::State::new(order, session);
+        let state = translate::State::new(order, session.token);
         let dialog: Box<dyn Dialog> = match order.mode {
             Mode::Plain => Box::new(Plain(state)),
             Mode::Warm => Box::new(rpc::Rpc::new(state)),
         };
         Ok(Plan { source: Source::Process(launch), dialog })
     }
-}
-
-/// A session by its id, or by its file; a file that is none of pi's own would be read, and written to.
-fn known_session(order: &Order<'_>, value: &str) -> Result<String, EngineError> {
-    let path = Path::new(value);
-    let plain = |part: std::path::Component<'_>| part != std::path::Component::ParentDir;
-    let own = || path.starts_with(sessions(order)) && path.components().all(plain) && value.ends_with(".jsonl");
-    if !value.contains(['/', '\\']) && value != "~" || own() {
-        return Ok(value.to_owned());
-    }
-    let hint = format!("pi keeps its sessions in {}", sessions(order).display());
-    Err(EngineError::new(format!("`{value}` is not a session of pi"), hint))
-}
-
-/// The file of a new session, where pi itself would put it.
-fn new_session(order: &Order<'_>) -> PathBuf {
-    let place = order.folder.to_string_lossy();
-    let place = place.trim_start_matches(['/', '\\']).replace(['/', '\\', ':'], "-");
-    let name = format!("{}_{}.jsonl", file_time(order.now), uuid::Uuid::new_v4().simple());
-    sessions(order).join(format!("--{place}--")).join(name)
-}
-
-fn sessions(order: &Order<'_>) -> PathBuf {
-    let folder = order.settings.env.get("PI_CODING_AGENT_DIR").cloned();
-    let folder = folder.or_else(|| std::env::var("PI_CODING_AGENT_DIR").ok()).map(PathBuf::from).unwrap_or_else(|| {
-        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        home.join(".pi/agent")
-    });
-    folder.join("sessions")
 }
 
 /// UTC as `2026-03-02T10-11-12-000Z`.
@@ -129,6 +106,6 @@ impl Translate for translate::State {
     }
 
     fn answer_so_far(&self) -> String {
-        self.answer().to_owned()
+        self.answer()
     }
 }

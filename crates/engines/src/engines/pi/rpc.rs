@@ -4,37 +4,44 @@ use serde_json::{Value, json};
 
 use super::translate::{self, State};
 use super::wire::PiLine;
-use super::{ID, asks};
+use super::{ID, LOGIN, asks};
 use crate::engine::{Control, Dialog, Exit, Output, Unsupported};
+use crate::engines::trouble;
 use crate::event::{AskAnswer, EngineEvent};
 use crate::json::words;
+
+/// How the ids of words to a run begin.
+const WORDS: &str = "words-";
 
 pub struct Rpc {
     state: State,
     asked_state: bool,
-    interrupted: bool,
+    /// How many words were sent to runs.
+    words: usize,
     /// Dialogs of extensions that wait for people: id and method.
     open: Vec<(String, String)>,
 }
 
 impl Rpc {
     pub fn new(state: State) -> Self {
-        Self { state, asked_state: false, interrupted: false, open: Vec::new() }
+        Self { state, asked_state: false, words: 0, open: Vec::new() }
     }
 
-    fn response(&mut self, command: &str, success: bool, error: Option<&str>, data: &Value, out: &mut Output) {
-        match (command, success) {
-            ("get_state", true) => translate::started(&mut self.state, words(data, "sessionId"), out),
-            ("prompt", false) => {
-                let error = error.unwrap_or("pi refused the prompt").to_owned();
+    fn response(&mut self, id: &str, command: &str, result: Result<&Value, &str>, out: &mut Output) {
+        match (command, result) {
+            ("get_state", Ok(data)) => translate::started(&mut self.state, words(data, "sessionId"), out),
+            ("prompt", Err(error)) if !id.starts_with(WORDS) => {
+                let error = trouble::told(error, None, LOGIN);
                 out.event(translate::completed(&mut self.state, Some(error)));
             }
-            (_, false) => {
-                let id = self.state.note_id();
-                let said = format!("pi refused {command}: {}", error.unwrap_or("no reason given"));
-                out.event(EngineEvent::warning(&ID, id, said));
+            (_, Err(error)) => {
+                let note = self.state.note_id();
+                out.event(EngineEvent::warning(&ID, note, format!("pi refused {command}: {error}")));
+                if id.starts_with(WORDS) {
+                    self.state.lost_words(out);
+                }
             }
-            _ => {}
+            (_, Ok(_)) => {}
         }
     }
 
@@ -76,25 +83,29 @@ impl Dialog for Rpc {
     }
 
     fn line(&mut self, line: &Value, out: &mut Output) {
-        match PiLine::read(line) {
-            PiLine::Response { command, success, error, data } => self.response(command, success, error, data, out),
-            PiLine::ExtensionRequest { id, method, request } => self.extension(id, method, request, out),
-            line => {
-                translate::translate(&mut self.state, &line, out);
-                if self.interrupted && out.settle.is_some() {
-                    // We asked for this end; no retry will follow.
-                    self.interrupted = false;
-                    translate::settled(&mut self.state, out);
-                }
+        let line = PiLine::read(line);
+        match &line {
+            PiLine::Response { id, command, success, error, data } => {
+                let result = if *success { Ok(*data) } else { Err(error.unwrap_or("no reason given")) };
+                self.response(id, command, result, out);
             }
+            PiLine::ExtensionRequest { id, method, request } => self.extension(id, method, request, out),
+            _ => {}
         }
+        translate::translate(&mut self.state, &line, out);
     }
 
     fn control(&mut self, control: &Control, out: &mut Output) -> Result<(), Unsupported> {
         match control {
-            Control::Steer(text) => out.send(&json!({"type": "steer", "message": text})),
+            Control::Steer(text) => {
+                // What `steer` brings too late waits for the next prompt; a prompt is taken up at once or by the run.
+                self.words += 1;
+                self.state.expects_words();
+                let id = format!("{WORDS}{}", self.words);
+                out.send(&json!({"id": id, "type": "prompt", "message": text, "streamingBehavior": "steer"}));
+            }
             Control::Interrupt => {
-                self.interrupted = true;
+                self.state.interrupts();
                 out.send(&json!({"type": "abort"}));
             }
             Control::Answer { ask, answer } => return self.answer(ask, answer, out),
@@ -111,6 +122,6 @@ impl Dialog for Rpc {
     }
 
     fn answer_so_far(&self) -> String {
-        self.state.answer().to_owned()
+        self.state.answer()
     }
 }
