@@ -231,6 +231,21 @@ mod tests {
         assert_eq!(codecs.strip_resume_lines("  keep\n\n  this  "), "  keep\n\n  this  ");
     }
 
+    #[test]
+    fn a_token_is_the_whole_id_that_the_engine_gave() {
+        let id = "01a1e509-d373-762d-ad6d-50ba15f2ff5b";
+        for (engine, id, line) in [
+            ("codex", id, r#"{"type":"thread.started","thread_id":"WHOLE"}"#),
+            ("claude", id, r#"{"type":"system","subtype":"init","session_id":"WHOLE"}"#),
+            ("opencode", "ses_1a1e509d373", r#"{"type":"step_start","sessionID":"WHOLE","part":{}}"#),
+            ("pi", id, r#"{"type":"session","id":"WHOLE"}"#),
+        ] {
+            let play = crate::testing::Play::lines(engines::find(engine).unwrap(), &line.replace("WHOLE", id));
+            let token = ResumeToken::new(engine, id);
+            assert!(matches!(&play.events[0], crate::event::EngineEvent::Started(started) if started.resume == token));
+        }
+    }
+
     proptest! {
         #[test]
         fn extract_of_format_is_the_token_and_no_engine_claims_anothers_line(

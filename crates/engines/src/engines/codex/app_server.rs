@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::asks::{self, Request};
@@ -16,7 +17,7 @@ use super::{DANGER, ID, LOGIN, profile, sandbox};
 use crate::engine::{Control, Dialog, EngineError, Exit, Order, Output, SETTLE, Unsupported};
 use crate::engines::trouble;
 use crate::event::{Ask, AskAnswer, Completed, Detail, EngineEvent, ResumeToken};
-use crate::json::{field, flag, list, message, text, words};
+use crate::json::{field, flag, list, message, text, whole, words};
 
 const INITIALIZE: u64 = 1;
 const THREAD: u64 = 2;
@@ -42,6 +43,8 @@ pub struct AppServer {
     steers: Vec<(u64, String)>,
     /// Words that came too late for their turn: the next one is about them.
     late: Vec<String>,
+    /// When the plan's limit ends, if one is reached.
+    limited_until: Option<i64>,
     /// How the turn ended, while words to it are still on their way.
     over: Option<Option<String>>,
     /// What it works on, by item: a question names the item only, and people must see what it is.
@@ -89,6 +92,7 @@ impl AppServer {
             spent: Spent::default(),
             steers: Vec::new(),
             late: Vec::new(),
+            limited_until: None,
             over: None,
             items: HashMap::new(),
         })
@@ -140,7 +144,10 @@ impl AppServer {
             return self.perhaps_over(out);
         }
         if [INITIALIZE, THREAD].contains(&id) || self.starting == Some(id) {
-            return out.event(self.completed(Some(said)));
+            let lost = self.resume.as_ref().filter(|_| id == THREAD && said.contains("no rollout found"));
+            let lost =
+                lost.map(|id| format!("codex has no session {id}\nhint: begin a new one, without the resume line"));
+            return out.event(self.completed(Some(lost.unwrap_or(said))));
         }
         translate::warn(&mut self.state, format!("codex refused: {said}"), out);
     }
@@ -190,6 +197,7 @@ impl AppServer {
                 self.spent.note(field(params, "tokenUsage"));
             }
             "thread/tokenUsage/updated" => {}
+            "account/rateLimits/updated" => self.limited_until = limited_until(field(params, "rateLimits")),
             "error" => self.error(params, out),
             "warning" | "configWarning" | "deprecationNotice" | "guardianWarning" | "windows/worldWritableWarning" => {
                 let said = words(params, "message").or_else(|| words(params, "summary")).unwrap_or(method).to_owned();
@@ -265,7 +273,10 @@ impl AppServer {
         let error = match text(turn, "status").unwrap_or("completed") {
             "completed" => None,
             "interrupted" => Some("interrupted".to_owned()),
-            other => Some(failure(field(turn, "error")).unwrap_or_else(|| format!("the turn ended as {other}"))),
+            other => {
+                let failed = failure(field(turn, "error"), self.limited_until);
+                Some(failed.unwrap_or_else(|| format!("the turn ended as {other}")))
+            }
         };
         self.over = Some(error);
         self.perhaps_over(out);
@@ -410,12 +421,24 @@ impl Dialog for AppServer {
 }
 
 /// Why a turn failed, in words.
-fn failure(error: &Value) -> Option<String> {
+fn failure(error: &Value, limited_until: Option<i64>) -> Option<String> {
     let info = field(error, "codexErrorInfo");
     let kinds = info.as_object().into_iter().flat_map(Map::values);
     let status = kinds.into_iter().find_map(|kind| kind.get("httpStatusCode")?.as_u64());
     let status = status.or((info.as_str() == Some("usageLimitExceeded")).then_some(429));
-    Some(trouble::told(&message(error)?, status, LOGIN))
+    let until = limited_until.filter(|_| status == Some(429)).and_then(|until| Timestamp::from_second(until).ok());
+    let said = match until {
+        Some(until) => format!("{} (until {})", message(error)?, until.strftime("%Y-%m-%d %H:%M UTC")),
+        None => message(error)?,
+    };
+    Some(trouble::told(&said, status, LOGIN))
+}
+
+/// When a limit ends that is used up.
+fn limited_until(limits: &Value) -> Option<i64> {
+    let windows = ["primary", "secondary"].map(|name| field(limits, name));
+    let used_up = windows.into_iter().filter(|window| whole(window, "usedPercent").is_some_and(|used| used >= 100));
+    used_up.filter_map(|window| whole(window, "resetsAt")).max()
 }
 
 fn decision(answer: &AskAnswer) -> &'static str {

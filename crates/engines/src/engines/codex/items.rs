@@ -43,7 +43,6 @@ fn snake_word(word: &str) -> String {
 pub const QUIET: &[&str] = &[
     "account/gatewayOAuth/changed",
     "account/login/completed",
-    "account/rateLimits/updated",
     "account/updated",
     "app/list/updated",
     "autoApprovalReview/strictReviewRequired",

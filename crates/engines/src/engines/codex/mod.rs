@@ -12,6 +12,7 @@ mod asks;
 mod command;
 mod items;
 mod profile;
+mod rollout;
 mod spent;
 #[cfg(test)]
 mod tests;
@@ -74,9 +75,14 @@ impl Engine for Codex {
             &bypass,
             "to run without any question, set `engines.codex.dangerously_bypass_approvals_and_sandbox = true`",
         )?;
+        if let Some(token) = order.resume {
+            refuse_beginning(&token.value)?;
+        }
         Ok(match order.mode {
             Mode::Plain => {
-                Plan { source: Source::Process(exec(order)), dialog: Box::new(Plain(translate::State::new(order))) }
+                let before = order.resume.map(|token| rollout::spent(settings, &token.value));
+                let state = translate::State::new(order).counting_from(before.unwrap_or_else(|| Some(Value::Null)));
+                Plan { source: Source::Process(exec(order)), dialog: Box::new(Plain(state)) }
             }
             Mode::Warm => Plan {
                 source: Source::Process(app_server(order)),
@@ -113,6 +119,17 @@ fn app_server(order: &Order<'_>) -> Launch {
     let mut launch = Launch::of(order, &ID);
     launch.args(&settings.extra_args).args(["app-server"]);
     launch
+}
+
+/// codex takes what is no whole id for a name, and begins a new conversation when it finds none.
+fn refuse_beginning(session: &str) -> Result<(), EngineError> {
+    let digits = session.bytes().filter(u8::is_ascii_hexdigit).count();
+    let is_part = (8..32).contains(&digits) && session.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if is_part {
+        let hint = "give the whole id: codex would begin a new session";
+        return Err(EngineError::new(format!("`{session}` is only the beginning of a session of codex"), hint));
+    }
+    Ok(())
 }
 
 /// The sandbox asked for; the one without walls needs the dangerous word.

@@ -31,7 +31,7 @@ fn parsed(path: &Path) -> Result<Map<String, Value>, EngineError> {
     toml::from_str(&text).map_err(|error: toml::de::Error| failed(error.message().to_owned()))
 }
 
-fn home(settings: &EngineSettings) -> PathBuf {
+pub(super) fn home(settings: &EngineSettings) -> PathBuf {
     let variable = |name: &str| settings.env.get(name).cloned().or_else(|| std::env::var(name).ok());
     let home = || Path::new(&variable("HOME").unwrap_or_default()).join(".codex");
     variable("CODEX_HOME").map_or_else(home, PathBuf::from)

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Codex;
-use crate::engine::{Control, EngineSettings, Mode};
+use crate::engine::{Control, Engine, EngineSettings, Mode, Order};
 use crate::engines::recorded::Recorded;
 use crate::event::{AskAnswer, EngineEvent, Subject};
 use crate::testing::{Play, launch};
@@ -323,11 +323,66 @@ fn a_run_counts_all_its_calls_and_none_of_earlier_runs() {
     assert_eq!(tokens(&plain(real!("exec-tools3")), 0), Some(4 * 1234));
     let play = warm(real!("app-warm3"));
     assert_eq!([0, 1, 2].map(|run| tokens(&play, run)), [Some(1234), Some(2 * 1234), Some(1234)]);
-    // `exec` counts from the beginning of the conversation, and does not say what was spent before.
-    let mut resumed =
-        Recorded::new(&Codex, Mode::Plain, Some("01a1e508-2ee8-71c3-8017-2bcb3f631f8f"), &EngineSettings::default());
-    resumed.lines(real!("exec-resume"));
-    assert!(resumed.run().completed().usage.is_empty());
+}
+
+#[test]
+fn exec_counts_from_the_beginning_of_a_conversation_so_what_was_spent_before_is_taken_off() {
+    let session = "01a1e508-2ee8-71c3-8017-2bcb3f631f8f";
+    let home = tempfile::tempdir().unwrap();
+    let usage = || {
+        let mut settings = EngineSettings::default();
+        settings.env.insert("CODEX_HOME".into(), home.path().to_string_lossy().into_owned());
+        let mut resumed = Recorded::new(&Codex, Mode::Plain, Some(session), &settings);
+        resumed.lines(real!("exec-resume"));
+        resumed.run().completed().usage.clone()
+    };
+    assert!(usage().is_empty(), "a count of which nobody knows where it begins is none");
+    let day = home.path().join("sessions/2026/11/16");
+    std::fs::create_dir_all(&day).unwrap();
+    let rollout = day.join(format!("rollout-2026-11-16T15-44-41-{session}.jsonl"));
+    std::fs::write(rollout, real!("rollout-tools3")).unwrap();
+    assert_eq!(usage()["input_tokens"], 1234);
+}
+
+#[test]
+fn the_beginning_of_an_id_is_refused_because_codex_would_begin_anew() {
+    let other = plain(real!("exec-prefix"));
+    assert_ne!(&other.run().session()[..8], "01a1e508-2", "what it did with the beginning of another id");
+    let token = crate::event::ResumeToken::new("codex", "01a1e508");
+    let (settings, folder) = (EngineSettings::default(), std::path::Path::new("/r"));
+    for mode in [Mode::Plain, Mode::Warm] {
+        let order = Order { settings: &settings, prompt: "", resume: Some(&token), folder, mode, now: 0 };
+        let error = Codex.prepare(&order).err().unwrap();
+        assert_eq!(error.sentence, "`01a1e508` is only the beginning of a session of codex");
+    }
+}
+
+#[test]
+fn a_session_that_codex_does_not_have_is_named_in_words() {
+    let id = "01a1e500-1111-7a2b-9896-cf7cb2f522c5";
+    let stderr = format!(
+        "WARNING: proceeding\nError: thread/resume: thread/resume failed: no rollout found for thread id {id} (code -32600)\n\nStack backtrace:\n   0: <unknown>"
+    );
+    let mut play = Play::new(&Codex, Mode::Plain);
+    play.exit(1, &stderr);
+    let said = format!("codex has no session {id}\nhint: begin a new one, without the resume line");
+    assert_eq!(play.completed().error.as_ref(), Some(&said));
+    let mut play = Recorded::new(&Codex, Mode::Warm, Some(id), &EngineSettings::default());
+    play.people("prompt hi");
+    play.lines_after(&[
+        r#"{"id":1,"result":{}}"#,
+        r#"{"error":{"code":-32600,"message":"no rollout found for thread id 01a1e500"},"id":2}"#,
+    ]);
+    assert_eq!(play.run().completed().error.as_ref(), Some(&said));
+}
+
+#[test]
+fn a_limit_of_the_plan_says_when_it_ends() {
+    let limits = r#"{"method":"account/rateLimits/updated","params":{"rateLimits":{"primary":{"usedPercent":100,"resetsAt":1794846600}}}}"#;
+    let play =
+        warm(&real!("app-err429").replace("\n{\"method\":\"error\"", &format!("\n{limits}\n{{\"method\":\"error\"")));
+    let error = play.run().completed().error.clone().unwrap();
+    assert!(error.contains("(until 2026-11-16 16:30 UTC)"), "{error}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{ID, LOGIN, command};
 use crate::engine::{Exit, Order, Output, Piece};
 use crate::engines::trouble;
 use crate::event::{Action, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
-use crate::json::{copy, flag, shortened, text, words};
+use crate::json::{copy, flag, shortened, text, whole, words};
 use crate::tools::Folder;
 
 /// What must be remembered between lines.
@@ -17,8 +17,8 @@ pub struct State {
     turns: usize,
     notes: usize,
     thread: bool,
-    /// What `exec` counts is the whole conversation, also what was spent before this run.
-    counts_before: bool,
+    /// What was spent before this run, because `exec` counts the whole conversation; `None`: nobody knows.
+    before: Option<Value>,
     /// Answers of turns of this run that are over.
     earlier: Vec<String>,
     final_answer: Option<String>,
@@ -39,7 +39,7 @@ impl State {
             turns: 0,
             notes: 0,
             thread: false,
-            counts_before: order.resume.is_some(),
+            before: Some(Value::Null),
             earlier: Vec::new(),
             final_answer: None,
             last_message: String::new(),
@@ -55,6 +55,10 @@ impl State {
         let newest = if self.partial.trim().is_empty() { whole } else { &self.partial };
         let all = self.earlier.iter().chain([newest]).filter(|text| !text.is_empty());
         all.map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    }
+
+    pub fn counting_from(self, before: Option<Value>) -> Self {
+        Self { before, ..self }
     }
 
     pub fn folder(&self) -> &Folder {
@@ -99,7 +103,7 @@ pub fn translate(state: &mut State, line: &CodexLine<'_>, out: &mut Output) {
         CodexLine::TurnStarted => turn_started(state, out),
         CodexLine::TurnCompleted { usage } => {
             going_on(state, out);
-            let usage = if state.counts_before { Detail::new() } else { usage_of(usage) };
+            let usage = state.before.as_ref().map(|before| less(usage_of(usage), before)).unwrap_or_default();
             out.event(completed(state, true, None, usage));
         }
         CodexLine::TurnFailed { error } => {
@@ -134,7 +138,7 @@ pub fn says(state: &mut State, piece: &str, out: &mut Output) {
 pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     warn_of_held(state, out);
     if !exit.is_success() {
-        let error = exit.failure("codex exec");
+        let error = failure(exit);
         out.event(EngineEvent::warning(&ID, state.note_id(), shortened(&error, 1000)));
         out.event(completed(state, false, Some(error), Detail::new()));
     } else if state.thread {
@@ -142,6 +146,17 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     } else {
         let error = exit.with_stderr("codex finished but no session was captured".to_owned());
         out.event(completed(state, false, Some(error), Detail::new()));
+    }
+}
+
+/// What codex says of it, without its warnings and stacks.
+fn failure(exit: &Exit) -> String {
+    let said = exit.stderr.lines().find_map(|line| line.strip_prefix("Error: "));
+    let lost = said.and_then(|said| said.split_once("no rollout found for thread id ")).map(|(_, id)| id);
+    match (lost.and_then(|rest| rest.split_whitespace().next()), said) {
+        (Some(id), _) => format!("codex has no session {id}\nhint: begin a new one, without the resume line"),
+        (None, Some(said)) => trouble::told(said, None, LOGIN),
+        (None, None) => exit.failure("codex exec"),
     }
 }
 
@@ -161,6 +176,15 @@ pub fn usage_of(usage: &Value) -> Detail {
     let names = ["input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens"];
     copy(usage, &names.map(|name| (name, name)), &mut kept);
     kept
+}
+
+fn less(mut usage: Detail, before: &Value) -> Detail {
+    for (name, count) in &mut usage {
+        if let (Some(all), Some(before)) = (count.as_i64(), whole(before, name)) {
+            *count = (all - before).into();
+        }
+    }
+    usage
 }
 
 /// `Reconnecting... 2/5 (why)`: which attempt, of how many, and why.

@@ -219,3 +219,10 @@ fn a_provider_without_a_model_is_refused_in_words() {
     let error = crate::availability::check_settings(&Pi, &settings).unwrap_err();
     assert_eq!(error.sentence, "`engines.pi.provider` is set without a model");
 }
+
+#[test]
+fn a_session_that_pi_itself_finds_in_another_folder_is_told_in_words() {
+    let mut play = Play::new(&Pi, Mode::Plain);
+    play.exit(0, "Session found in different project: /x\nFork this session into current directory? [y/N] ");
+    assert!(play.completed().error.as_ref().unwrap().starts_with("the session belongs to another folder\nhint: "));
+}

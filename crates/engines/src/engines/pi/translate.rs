@@ -280,6 +280,9 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     let error = match state.error.take() {
         Some(error) => trouble::told(&error, None, LOGIN),
         None if exit.stderr.contains("No API key found") => trouble::told(exit.stderr.trim(), None, LOGIN),
+        None if exit.stderr.contains("Session found in different project") => {
+            "the session belongs to another folder\nhint: go on in that folder, or begin a new session here".to_owned()
+        }
         None if !exit.is_success() => {
             let error = exit.failure("pi");
             let id = state.note_id();
