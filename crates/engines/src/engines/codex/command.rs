@@ -41,7 +41,7 @@ fn words(line: &str) -> Option<Vec<String>> {
         }
         let word = word.get_or_insert_default();
         match c {
-            '\'' => word.extend(until_quote(&mut rest)?.chars()),
+            '\'' => word.push_str(until_quote(&mut rest)?),
             '"' => in_double_quotes(&mut rest, word)?,
             '\\' => word.push(rest.next()?),
             c => word.push(c),
@@ -99,12 +99,12 @@ mod tests {
     #[test]
     fn what_codex_understood_counts_only_for_shells_that_we_do_not_know_and_only_as_the_whole() {
         let unknown = json!({"type": "unknown", "command": "del x"});
-        assert_eq!(clean("pwsh -Command 'del x'", &[unknown.clone()]), "del x");
+        assert_eq!(clean("pwsh -Command 'del x'", std::slice::from_ref(&unknown)), "del x");
         assert_eq!(
             clean("pwsh -Command 'del x; del y'", &[unknown.clone(), unknown.clone()]),
             "pwsh -Command 'del x; del y'"
         );
-        assert_eq!(clean("pwsh -Command 'dir'", &[unknown.clone()]), "pwsh -Command 'dir'");
+        assert_eq!(clean("pwsh -Command 'dir'", std::slice::from_ref(&unknown)), "pwsh -Command 'dir'");
         let read = json!({"type": "read", "command": "cat a"});
         assert_eq!(clean("/bin/bash -lc 'cat a | sh'", &[read]), "cat a | sh");
         assert_eq!(clean("/bin/bash -lc 'rm x'", &[unknown]), "rm x");

@@ -81,7 +81,7 @@ impl Engine for Codex {
         Ok(match order.mode {
             Mode::Plain => {
                 let before = order.resume.map(|token| rollout::spent(settings, &token.value));
-                let state = translate::State::new(order).counting_from(before.unwrap_or_else(|| Some(Value::Null)));
+                let state = translate::State::new(order).counting_from(before.unwrap_or(Some(Value::Null)));
                 Plan { source: Source::Process(exec(order)), dialog: Box::new(Plain(state)) }
             }
             Mode::Warm => Plan {
