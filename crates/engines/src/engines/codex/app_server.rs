@@ -41,6 +41,8 @@ pub struct AppServer {
     spent: Spent,
     /// Words to the turn that it has not taken up yet.
     steers: Vec<(u64, String)>,
+    /// Words that came before the turn had a name.
+    early: Vec<String>,
     /// Words that came too late for their turn: the next one is about them.
     late: Vec<String>,
     /// When the plan's limit ends, if one is reached.
@@ -91,6 +93,7 @@ impl AppServer {
             open: Vec::new(),
             spent: Spent::default(),
             steers: Vec::new(),
+            early: Vec::new(),
             late: Vec::new(),
             limited_until: None,
             over: None,
@@ -117,6 +120,13 @@ impl AppServer {
         self.starting = Some(self.request("turn/start", params, out));
     }
 
+    fn steer(&mut self, text: &str, out: &mut Output) {
+        let input = json!([{"type": "text", "text": text}]);
+        let params = json!({"threadId": self.thread, "input": input, "expectedTurnId": self.turn});
+        let id = self.request("turn/steer", params, out);
+        self.steers.push((id, text.to_owned()));
+    }
+
     fn response(&mut self, id: u64, line: &Value, out: &mut Output) {
         if let Some(error) = line.get("error").filter(|error| !error.is_null()) {
             let said = message(error).unwrap_or_else(|| "codex refused a request".to_owned());
@@ -129,6 +139,9 @@ impl AppServer {
             _ if self.starting == Some(id) => {
                 self.starting = None;
                 self.turn = words(field(result, "turn"), "id").map(str::to_owned);
+                for text in std::mem::take(&mut self.early) {
+                    self.steer(&text, out);
+                }
             }
             _ => {
                 self.steers.retain(|(steer, _)| *steer != id);
@@ -360,6 +373,7 @@ impl Dialog for AppServer {
         self.state.begin();
         (self.spent, self.turn, self.starting, self.over) = (Spent::default(), None, None, None);
         self.steers.clear();
+        self.early.clear();
         self.late.clear();
         self.open.clear();
         if self.thread.is_none() && self.waiting.is_empty() {
@@ -384,16 +398,15 @@ impl Dialog for AppServer {
 
     fn control(&mut self, control: &Control, out: &mut Output) -> Result<(), Unsupported> {
         match control {
-            Control::Steer(text) => {
-                let (Some(thread), Some(turn)) = (self.thread.clone(), self.turn.clone()) else {
-                    return Err(Unsupported);
-                };
-                let input = json!([{"type": "text", "text": text}]);
-                let params = json!({"threadId": thread, "input": input, "expectedTurnId": turn});
-                let id = self.request("turn/steer", params, out);
-                self.steers.push((id, text.clone()));
+            Control::Steer(text) if self.turn.is_some() => {
+                self.steer(text, out);
                 Ok(())
             }
+            Control::Steer(text) if self.starting.is_some() || !self.waiting.is_empty() => {
+                self.early.push(text.clone());
+                Ok(())
+            }
+            Control::Steer(_) => Err(Unsupported),
             Control::Interrupt => {
                 let (Some(thread), Some(turn)) = (self.thread.clone(), self.turn.clone()) else {
                     return Err(Unsupported);

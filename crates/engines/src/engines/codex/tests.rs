@@ -416,6 +416,20 @@ fn words_during_a_run_are_answered_by_it() {
 }
 
 #[test]
+fn words_before_a_turn_has_a_name_wait_for_it() {
+    let mut play = Recorded::new(&Codex, Mode::Warm, None, &EngineSettings::default());
+    play.people("prompt hi");
+    play.people("steer early");
+    play.lines_after(&[
+        r#"{"id":1,"result":{}}"#,
+        r#"{"id":2,"result":{"thread":{"id":"th"}}}"#,
+        r#"{"id":11,"result":{"turn":{"id":"u1"}}}"#,
+    ]);
+    let sent = play.sent.last().unwrap();
+    assert_eq!((&sent["method"], &sent["params"]["expectedTurnId"]), (&json!("turn/steer"), &json!("u1")));
+}
+
+#[test]
 fn words_that_cross_with_the_end_of_a_turn_are_answered_by_the_next_one_and_no_answer_is_lost() {
     let recorded: Vec<&str> = real!("app-hello").lines().collect();
     let end = recorded.iter().position(|line| line.contains("turn/completed")).unwrap();

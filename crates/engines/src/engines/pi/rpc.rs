@@ -18,13 +18,15 @@ pub struct Rpc {
     asked_state: bool,
     /// How many words were sent to runs.
     words: usize,
+    /// Words that came before the prompt was taken up: sent beside it, one of the two would be refused.
+    early: Vec<String>,
     /// Dialogs of extensions that wait for people: id and method.
     open: Vec<(String, String)>,
 }
 
 impl Rpc {
     pub fn new(state: State) -> Self {
-        Self { state, asked_state: false, words: 0, open: Vec::new() }
+        Self { state, asked_state: false, words: 0, early: Vec::new(), open: Vec::new() }
     }
 
     fn response(&mut self, id: &str, command: &str, result: Result<&Value, &str>, out: &mut Output) {
@@ -43,6 +45,13 @@ impl Rpc {
             }
             (_, Ok(_)) => {}
         }
+    }
+
+    /// What `steer` brings too late waits for the next prompt; a prompt is taken up by the run, or at once.
+    fn say(&mut self, text: &str, out: &mut Output) {
+        self.words += 1;
+        let id = format!("{WORDS}{}", self.words);
+        out.send(&json!({"id": id, "type": "prompt", "message": text, "streamingBehavior": "steer"}));
     }
 
     fn extension(&mut self, id: &str, method: &str, request: &Value, out: &mut Output) {
@@ -79,6 +88,7 @@ impl Dialog for Rpc {
             out.send(&json!({"type": "get_state"}));
         }
         self.state.begin_turn();
+        self.early.clear();
         out.send(&json!({"type": "prompt", "message": prompt}));
     }
 
@@ -93,16 +103,20 @@ impl Dialog for Rpc {
             _ => {}
         }
         translate::translate(&mut self.state, &line, out);
+        if self.state.is_taken_up() {
+            std::mem::take(&mut self.early).iter().for_each(|text| self.say(text, out));
+        }
     }
 
     fn control(&mut self, control: &Control, out: &mut Output) -> Result<(), Unsupported> {
         match control {
             Control::Steer(text) => {
-                // What `steer` brings too late waits for the next prompt; a prompt is taken up at once or by the run.
-                self.words += 1;
                 self.state.expects_words();
-                let id = format!("{WORDS}{}", self.words);
-                out.send(&json!({"id": id, "type": "prompt", "message": text, "streamingBehavior": "steer"}));
+                if self.state.is_taken_up() {
+                    self.say(text, out);
+                } else {
+                    self.early.push(text.clone());
+                }
             }
             Control::Interrupt => {
                 self.state.interrupts();

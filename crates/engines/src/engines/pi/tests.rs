@@ -196,6 +196,19 @@ fn words_during_a_run_are_answered_by_it_and_the_answer_before_them_is_kept() {
 }
 
 #[test]
+fn words_before_the_prompt_is_taken_up_wait_for_that() {
+    let mut play = Recorded::new(&Pi, Mode::Warm, None, &EngineSettings::default());
+    play.people("prompt hi");
+    play.people("steer early");
+    assert_eq!(play.sent.last().unwrap()["message"], "hi");
+    play.lines_after(&[
+        r#"{"type":"response","command":"prompt","success":true}"#,
+        r#"{"type":"message_end","message":{"role":"user","content":"hi"}}"#,
+    ]);
+    assert_eq!(play.sent.last().unwrap()["message"], "early");
+}
+
+#[test]
 fn words_that_cross_with_the_end_of_a_run_are_answered_by_it() {
     for text in [real!("0.74.2/rpc-late"), real!("0.87.1/rpc-late")] {
         let play = warm(text);

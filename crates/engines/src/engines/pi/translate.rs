@@ -84,7 +84,12 @@ impl State {
         (self.failed, self.over, self.retrying, self.interrupted) = (false, false, false, false);
     }
 
-    /// Words were sent to the run.
+    /// Whether the prompt was taken up.
+    pub fn is_taken_up(&self) -> bool {
+        self.prompted
+    }
+
+    /// Words were said to the run.
     pub fn expects_words(&mut self) {
         self.pending += 1;
     }
@@ -260,6 +265,10 @@ fn perhaps_over(state: &mut State, out: &mut Output) {
 /// No retry followed, or words were not taken up.
 pub fn settled(state: &mut State, out: &mut Output) {
     if std::mem::take(&mut state.failed) {
+        if state.pending > 0 {
+            let id = state.note_id();
+            out.event(EngineEvent::warning(&ID, id, "pi did not take up what was said last"));
+        }
         let error = state.error.take().unwrap_or_else(|| "pi failed".to_owned());
         let error = if state.interrupted { "interrupted".to_owned() } else { trouble::told(&error, None, LOGIN) };
         out.event(completed(state, Some(error)));
