@@ -1,7 +1,7 @@
 //! What an engine is to the rest: how it is started, what it is told, and how its lines are understood.
 //!
-//! An engine does no I/O. It plans a [`Launch`] and hands out a [`Dialog`], a state machine over the lines that the
-//! process writes; the run drives both, and the contract watches what comes out.
+//! An engine plans a [`Launch`], for which it may look at its program's own files, and hands out a [`Dialog`], a state
+//! machine without I/O over the lines that the process writes; the run drives both, and the contract watches what comes out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
