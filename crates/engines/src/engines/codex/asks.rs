@@ -1,7 +1,7 @@
 //! What codex asks for: the requests of its app server as asks of the model.
 
 use folkmoot_action::{CommandLine, changed_files, lasting, named_paths};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::command::clean;
 use crate::event::{Ask, Detail, Subject};
@@ -85,7 +85,22 @@ fn command(rest: &mut Detail) -> Option<Subject> {
         words => words,
     };
     rest.remove("command");
+    without_repetitions(rest, &line);
     Some(Subject::Command { tool: String::new(), lines: vec![line] })
+}
+
+/// What says the command once more, or how codex would like to be answered, is nothing to decide about.
+fn without_repetitions(rest: &mut Detail, line: &CommandLine) {
+    let again = json!([{"type": "unknown", "command": line.text()}]);
+    for (name, nothing_new) in
+        [("commandActions", again), ("kind", json!("command")), ("environmentId", json!("local"))]
+    {
+        if rest.get(name) == Some(&nothing_new) {
+            rest.remove(name);
+        }
+    }
+    rest.remove("availableDecisions");
+    rest.remove("proposedExecpolicyAmendment");
 }
 
 /// Changes of files that are named; rights beyond them are more than an edit.
@@ -110,7 +125,6 @@ fn unknown(_: &mut Detail) -> Option<Subject> {
 #[cfg(test)]
 mod tests {
     use folkmoot_action::FileDiff;
-    use serde_json::json;
 
     use super::*;
     use crate::testing::{assert_identity_is_the_action, assert_nothing_is_hidden};
@@ -183,7 +197,8 @@ mod tests {
         for (method, more) in [
             (
                 COMMAND,
-                json!({"command": "rm x", "cwd": "/r", "commandActions": [{"type": "unknown", "command": "rm x"}]}),
+                json!({"command": "rm x", "cwd": "/r", "kind": "writeStdin", "environmentId": "far",
+                       "commandActions": [{"type": "read", "command": "rm x", "path": "p"}]}),
             ),
             (CHANGE, json!({"changes": [{"path": "a", "kind": {"type": "update"}, "diff": "@@ -1 +1 @@"}]})),
             (CHANGE, json!({"changes": [{"path": "a", "kind": {"type": "update"}, "diff": "@@"}], "grantRoot": "/"})),
@@ -195,6 +210,20 @@ mod tests {
             let words: Vec<&str> = BOOKKEEPING.into_iter().chain(["changes"]).collect();
             assert_nothing_is_hidden(&request, &words, |params| asked(method, params));
         }
+    }
+
+    /// As codex 0.166.0 asks; `environmentId` and `kind` are shown when they say anything else.
+    #[test]
+    fn what_only_repeats_the_command_is_not_shown_again() {
+        let again = json!([{"type": "unknown", "command": "touch a"}]);
+        let offers = json!(["accept", "cancel"]);
+        let ask = asked(
+            COMMAND,
+            &json!({"kind": "command", "environmentId": "local", "command": "/bin/bash -lc 'touch a'", "cwd": "/r",
+                    "commandActions": again, "proposedExecpolicyAmendment": ["touch", "a"], "availableDecisions": offers}),
+        );
+        assert_eq!(ask.shown(None, None).lines()[2..], ["  Command: touch a", "  Folder (cwd): /r"]);
+        assert_eq!(ask.detail["availableDecisions"], offers, "what codex said is kept as it said it");
     }
 
     #[test]

@@ -263,6 +263,8 @@ fn an_approval_names_the_command_or_the_files_with_their_changes() {
     let Subject::Edit { paths, diff, .. } = &ask.subject else { panic!("{ask:?}") };
     assert_eq!(paths, &["/r/a-new.txt"]);
     assert_eq!(diff[0].text, "+written by the fake model");
+    assert_eq!(ask.proposal().paths(), ["/r/a-new.txt"]);
+    assert!(ask.proposal().lines().is_empty(), "an edit that is nothing else can be let pass");
     assert_eq!(play.run().actions(), ["Completed + file_change a-new.txt"]);
 }
 
