@@ -3,7 +3,7 @@
 //! Its items have the same meaning as those of `codex exec`, in camel case; they are renamed and given to the same
 //! translation. Helpers of the agent have threads of their own on the same process: they are no part of the answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,10 @@ pub struct AppServer {
     settings: Map<String, Value>,
     effort: Option<String>,
     open: Vec<Open>,
-    spent: Spent,
+    /// What each thread spends in this run: its own, and those of helpers.
+    spent: HashMap<String, Spent>,
+    /// Threads of helpers that are working.
+    helpers: HashSet<String>,
     /// Words to the turn that it has not taken up yet.
     steers: Vec<(u64, String)>,
     /// Words that came before the turn had a name.
@@ -91,7 +94,8 @@ impl AppServer {
             settings,
             effort: order.settings.own_text("reasoning_effort").map(str::to_owned),
             open: Vec::new(),
-            spent: Spent::default(),
+            spent: HashMap::new(),
+            helpers: HashSet::new(),
             steers: Vec::new(),
             early: Vec::new(),
             late: Vec::new(),
@@ -195,7 +199,8 @@ impl AppServer {
         match method {
             "item/started" | "item/completed" => self.item(method, params, out),
             "serverRequest/resolved" => self.withdrawn(field(params, "requestId"), out),
-            _ if self.is_helper(params) => {}
+            "thread/tokenUsage/updated" => self.spends(params),
+            _ if self.is_helper(params) => self.helper(method, params),
             "turn/started" => {
                 self.turn = words(field(params, "turn"), "id").map(str::to_owned);
                 translate::translate(&mut self.state, &CodexLine::TurnStarted, out);
@@ -206,10 +211,6 @@ impl AppServer {
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
                 out.think(text(params, "delta").unwrap_or_default());
             }
-            "thread/tokenUsage/updated" if self.is_this_turn(text(params, "turnId")) => {
-                self.spent.note(field(params, "tokenUsage"));
-            }
-            "thread/tokenUsage/updated" => {}
             "account/rateLimits/updated" => self.limited_until = limited_until(field(params, "rateLimits")),
             "error" => self.error(params, out),
             "warning" | "configWarning" | "deprecationNotice" | "guardianWarning" | "windows/worldWritableWarning" => {
@@ -249,8 +250,22 @@ impl AppServer {
         matches!((words(params, "threadId"), &self.thread), (Some(id), Some(own)) if id != own)
     }
 
-    fn is_this_turn(&self, turn: Option<&str>) -> bool {
-        matches!((turn, &self.turn), (None, Some(_))) || turn.is_some() && turn == self.turn.as_deref()
+    fn helper(&mut self, method: &str, params: &Value) {
+        let id = words(params, "threadId").unwrap_or_default();
+        match method {
+            "turn/started" if self.helpers.len() < MAX_ITEMS => drop(self.helpers.insert(id.to_owned())),
+            "turn/completed" | "thread/closed" => drop(self.helpers.remove(id)),
+            _ => {}
+        }
+    }
+
+    /// A thread that is resumed says again what it spent before; that is no part of a turn of this run.
+    fn spends(&mut self, params: &Value) {
+        let turn = words(params, "turnId");
+        if self.is_helper(params) || self.turn.is_some() && (turn.is_none() || turn == self.turn.as_deref()) {
+            let thread = words(params, "threadId").unwrap_or_default().to_owned();
+            self.spent.entry(thread).or_default().note(field(params, "tokenUsage"));
+        }
     }
 
     fn note_item(&mut self, method: &str, item: &Value) {
@@ -302,20 +317,23 @@ impl AppServer {
             return;
         }
         let Some(error) = self.over.take() else { return };
-        if self.late.is_empty() {
-            return out.event(self.completed(error));
-        }
         let late = std::mem::take(&mut self.late).join("\n\n");
-        if error.is_some() {
-            translate::warn(&mut self.state, format!("codex did not take up: {late}"), out);
-            return out.event(self.completed(error));
+        if error.is_none() && !late.is_empty() {
+            self.state.keep_answer();
+            return self.start_turn(&late, out);
         }
-        self.state.keep_answer();
-        self.start_turn(&late, out);
+        if !late.is_empty() {
+            translate::warn(&mut self.state, format!("codex did not take up: {late}"), out);
+        }
+        if !self.helpers.is_empty() {
+            let said = format!("codex did not wait for {} of its helpers", self.helpers.len());
+            translate::warn(&mut self.state, said, out);
+        }
+        out.event(self.completed(error));
     }
 
     fn completed(&mut self, error: Option<String>) -> EngineEvent {
-        let (usage, answer) = (std::mem::take(&mut self.spent).usage(), self.state.answer());
+        let (usage, answer) = (Spent::all(self.spent.drain().map(|(_, spent)| spent)), self.state.answer());
         EngineEvent::Completed(Completed { engine: ID, ok: error.is_none(), answer, resume: None, error, usage })
     }
 
@@ -371,7 +389,9 @@ impl Dialog for AppServer {
     fn prompt(&mut self, prompt: &str, out: &mut Output) {
         // Nothing of an earlier run is left over for this one.
         self.state.begin();
-        (self.spent, self.turn, self.starting, self.over) = (Spent::default(), None, None, None);
+        (self.turn, self.starting, self.over) = (None, None, None);
+        self.spent.clear();
+        self.helpers.clear();
         self.steers.clear();
         self.early.clear();
         self.late.clear();

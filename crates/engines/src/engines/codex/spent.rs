@@ -1,8 +1,7 @@
 //! What a run spends: the app server counts a whole conversation, so what was spent before is taken off.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::translate::usage_of;
 use crate::event::Detail;
 use crate::json::{field, whole};
 
@@ -29,10 +28,12 @@ impl Spent {
         self.now = total;
     }
 
-    pub fn usage(&self) -> Detail {
-        let Some(before) = self.before else { return Detail::new() };
-        let counts =
-            NAMES.iter().enumerate().map(|(at, (_, name))| ((*name).to_owned(), json!(self.now[at] - before[at])));
-        usage_of(&Value::Object(counts.collect()))
+    /// The sum of what threads spent; nothing when none did.
+    pub fn all(threads: impl Iterator<Item = Self>) -> Detail {
+        let spent = threads.filter_map(|thread| Some((thread.now, thread.before?)));
+        let each = spent.map(|(now, before)| std::array::from_fn(|at| now[at] - before[at]));
+        let sum = each.reduce(|sum: [i64; 4], thread| std::array::from_fn(|at| sum[at] + thread[at]));
+        let Some(sum) = sum else { return Detail::new() };
+        NAMES.iter().zip(sum).map(|((_, name), count)| ((*name).to_owned(), count.into())).collect()
     }
 }

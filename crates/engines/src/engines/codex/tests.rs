@@ -453,26 +453,28 @@ fn words_that_cross_with_the_end_of_a_turn_are_answered_by_the_next_one_and_no_a
 
 #[test]
 fn what_helpers_in_other_threads_say_is_no_answer_and_their_end_no_end() {
-    let recorded: Vec<&str> = real!("app-hello").lines().collect();
+    let recorded: Vec<&str> = real!("app-helper").lines().collect();
     let end = recorded.iter().position(|line| line.contains("turn/completed")).unwrap();
-    let mut play = Recorded::new(&Codex, Mode::Warm, None, &EngineSettings::default());
-    play.lines(&recorded[..end].join("\n"));
-    let other = |method: &str, mut params: serde_json::Value| {
-        params["threadId"] = json!("01a1e507-1111-7000-8806-e75b144a12c0");
-        json!({"method": method, "params": params}).to_string()
-    };
-    play.lines_after(&[
-        &other("item/agentMessage/delta", json!({"delta": "Sub."})),
-        &other("item/completed", json!({"item": {"type": "agentMessage", "id": "s", "text": "Sub."}})),
-        &other(
-            "item/completed",
-            json!({"item": {"type": "commandExecution", "id": "c", "command": "ls", "exitCode": 0}}),
-        ),
-        &other("turn/completed", json!({"turn": {"id": "t9", "status": "failed"}})),
-        recorded[end],
-    ]);
-    assert_eq!(play.run().completed().answer, "Hello from the fake model.");
-    assert_eq!(play.run().actions(), ["Completed + command ls"]);
+    let played = warm(real!("app-helper"));
+    let (run, answer) = (played.run(), &played.run().completed().answer);
+    assert!(answer.starts_with("Called: {") && !answer.contains("I will run it."), "{answer}");
+    assert!(run.unknown.is_empty() && run.said().len() == 1, "{:?}", run.said());
+    assert_eq!(
+        run.actions(),
+        [
+            "Started   subagent please [tool:echo sub]",
+            "Completed + subagent please [tool:echo sub]",
+            "Completed - warning codex did not wait for 1 of its helpers",
+        ]
+    );
+    // The same when the helper is done first: its command is seen, and its calls are counted.
+    let mut lines: Vec<&str> = recorded.clone();
+    let last = lines.remove(end);
+    lines.push(last);
+    let played = warm(&lines.join("\n"));
+    assert_eq!(&played.run().completed().answer, answer);
+    assert_eq!(played.run().actions()[2..], ["Started   command echo sub", "Completed + command echo sub"]);
+    assert_eq!(played.run().completed().usage["input_tokens"], 4 * 1234);
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn completed(state: &State, ok: bool, error: Option<String>, usage: Detail) -> E
     EngineEvent::Completed(Completed { engine: ID, ok, answer: state.answer(), resume: None, error, usage })
 }
 
-pub fn usage_of(usage: &Value) -> Detail {
+fn usage_of(usage: &Value) -> Detail {
     let mut kept = Detail::new();
     let names = ["input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens"];
     copy(usage, &names.map(|name| (name, name)), &mut kept);
