@@ -9,9 +9,9 @@ pub mod opencode;
 pub mod pi;
 mod plain;
 mod providers;
-#[cfg(test)]
-pub(crate) mod recorded;
 pub mod script;
+#[cfg(test)]
+pub(crate) mod testing;
 mod trouble;
 
 /// Every engine, in the order in which their resume lines are tried.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Codex;
 use crate::engine::{Control, Engine, EngineSettings, Mode, Order};
-use crate::engines::recorded::Recorded;
+use crate::engines::testing::Recorded;
 use crate::event::{AskAnswer, EngineEvent, Subject};
 use crate::testing::{Play, launch};
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::wire::{CodexLine, Item};
-use super::{ID, LOGIN, command};
+use super::{ID, LOGIN};
 use crate::engine::{Exit, Order, Output, Piece};
 use crate::engines::trouble;
 use crate::event::{Action, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
@@ -233,9 +233,8 @@ fn item_event(state: &mut State, phase: Phase, id: &str, item: &Item<'_>, out: &
     }
     let good = |status: &str| status.is_empty() || status == "completed";
     let (action, ok) = match item {
-        Item::CommandExecution { command, actions, exit_code, status, output } => {
-            let title = state.folder.command(&command::clean(command, actions));
-            let mut action = Action::new(id, ActionKind::Command, title);
+        Item::CommandExecution { command, exit_code, status, output } => {
+            let mut action = Action::new(id, ActionKind::Command, state.folder.command(command));
             if done {
                 copy(
                     &json!({"exit_code": exit_code, "status": status}),

@@ -1,7 +1,10 @@
 //! The lines of `codex exec --json`, in its own words. Reading never fails: what is not known is [`CodexLine::Unknown`].
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
+use super::command;
 use crate::event::Phase;
 use crate::json::{field, flag, list, text, whole, words};
 
@@ -36,50 +39,17 @@ pub enum CodexLine<'a> {
 }
 
 pub enum Item<'a> {
-    CommandExecution {
-        command: &'a str,
-        actions: &'a [Value],
-        exit_code: Option<i64>,
-        status: &'a str,
-        output: &'a str,
-    },
-    McpToolCall {
-        server: &'a str,
-        tool: &'a str,
-        failed: bool,
-        status: &'a str,
-    },
-    FileChange {
-        changes: &'a [Value],
-        status: &'a str,
-    },
-    WebSearch {
-        query: &'a str,
-    },
-    TodoList {
-        items: &'a [Value],
-    },
-    Reasoning {
-        text: &'a str,
-    },
-    Plan {
-        text: &'a str,
-    },
-    AgentMessage {
-        text: &'a str,
-        phase: Option<&'a str>,
-    },
-    CollabToolCall {
-        tool: &'a str,
-        prompt: Option<&'a str>,
-        status: &'a str,
-    },
-    Error {
-        message: &'a str,
-    },
-    Other {
-        kind: &'a str,
-    },
+    CommandExecution { command: Cow<'a, str>, exit_code: Option<i64>, status: &'a str, output: &'a str },
+    McpToolCall { server: &'a str, tool: &'a str, failed: bool, status: &'a str },
+    FileChange { changes: &'a [Value], status: &'a str },
+    WebSearch { query: &'a str },
+    TodoList { items: &'a [Value] },
+    Reasoning { text: &'a str },
+    Plan { text: &'a str },
+    AgentMessage { text: &'a str, phase: Option<&'a str> },
+    CollabToolCall { tool: &'a str, prompt: Option<&'a str>, status: &'a str },
+    Error { message: &'a str },
+    Other { kind: &'a str },
 }
 
 impl<'a> CodexLine<'a> {
@@ -111,8 +81,7 @@ impl<'a> Item<'a> {
         let status = said("status");
         match said("type") {
             "command_execution" => Self::CommandExecution {
-                command: said("command"),
-                actions: list(item, "command_actions"),
+                command: command::clean(said("command"), list(item, "command_actions")),
                 exit_code: whole(item, "exit_code"),
                 status,
                 output: said("aggregated_output"),

@@ -2,7 +2,7 @@
 
 use super::{Pi, file_time};
 use crate::engine::{EngineSettings, Mode};
-use crate::engines::recorded::Recorded;
+use crate::engines::testing::Recorded;
 use crate::event::EngineEvent;
 use crate::testing::{Play, launch};
 
