@@ -1,11 +1,12 @@
 //! The warm modes: one conversation that asks, listens and stops, in the words of each engine.
 //!
-//! The prompt `ask` makes it ask for permission, `wait` makes it wait to be steered or interrupted; everything else is
-//! answered with `echo: PROMPT`.
+//! The prompt `ask` makes it ask for permission, `wait` makes it wait to be steered or interrupted, `break` makes a server
+//! end its stream of events; everything else is answered with `echo: PROMPT`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use serde_json::{Value, json};
@@ -185,26 +186,40 @@ fn connection(stream: &mut TcpStream, session: &str, hearers: &Mutex<Vec<mpsc::S
             }
         };
         respond(stream, "200 OK", &json!({"id": session}));
-        let answer = |text: &str| {
-            let part = json!({"id": "p2", "messageID": "m2", "sessionID": session, "type": "text", "text": text});
-            tell("message.part.updated", json!({"part": part}));
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        // Both signs of the end, as the real one gives them.
+        let idle = || {
+            tell("session.status", json!({"status": {"type": "idle"}}));
             tell("session.idle", json!({}));
         };
-        if path.ends_with("/prompt_async") {
-            tell("message.updated", json!({"info": {"id": "m1", "role": "user", "sessionID": session}}));
-            let prompt = body["parts"][0]["text"].as_str().unwrap_or_default();
-            let part = json!({"id": "p1", "messageID": "m1", "sessionID": session, "type": "text", "text": prompt});
+        let answer = |text: &str| {
+            let number = ASKED.load(Ordering::SeqCst);
+            let message = format!("a{number}");
+            let part = json!({"id": format!("p{message}"), "messageID": message, "sessionID": session, "type": "text", "text": text});
             tell("message.part.updated", json!({"part": part}));
-            static WAITING: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-            let steered = WAITING.swap(prompt == "wait", std::sync::atomic::Ordering::SeqCst);
+            let info = json!({"id": message, "role": "assistant", "parentID": format!("u{number}"), "sessionID": session,
+                              "time": {"completed": 1}});
+            tell("message.updated", json!({"info": info}));
+            idle();
+        };
+        if path.ends_with("/prompt_async") {
+            let message = format!("u{}", ASKED.fetch_add(1, Ordering::SeqCst) + 1);
+            tell("message.updated", json!({"info": {"id": message, "role": "user", "sessionID": session}}));
+            let prompt = body["parts"][0]["text"].as_str().unwrap_or_default();
+            let part = json!({"id": format!("p{message}"), "messageID": message, "sessionID": session, "type": "text", "text": prompt});
+            tell("message.part.updated", json!({"part": part}));
+            tell("session.status", json!({"status": {"type": "busy"}}));
+            static WAITING: AtomicBool = AtomicBool::new(false);
+            let steered = WAITING.swap(prompt == "wait", Ordering::SeqCst);
             match prompt {
+                "break" => hearers.lock().unwrap().clear(),
                 "ask" => tell("permission.asked", json!({"id": "77", "permission": "bash", "patterns": ["rm x"]})),
                 "wait" => {}
                 prompt if steered => answer(&format!("steered: {prompt}")),
                 prompt => answer(&format!("echo: {prompt}")),
             }
         } else if path.ends_with("/abort") {
-            tell("session.idle", json!({}));
+            idle();
         } else if path == "/permission/77/reply" {
             tell("permission.replied", json!({"requestID": "77", "reply": body["reply"]}));
             let said = if body["reply"] == "once" {

@@ -84,6 +84,18 @@ impl Feed {
 const SERVER_START: Duration = Duration::from_secs(30);
 /// What a server writes before its address.
 const LISTENING: &str = "listening on ";
+/// How long a server whose events broke off has to end by itself, so that its own last words are told.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A request, and the tag that its answer gets.
+type Order = (Value, reqwest::RequestBuilder);
+
+/// What the tasks that talk to a server bring.
+enum Heard {
+    Line(Line),
+    /// Its events ended, and why.
+    Broken(String),
+}
 
 /// A process that serves HTTP on loopback. Orders are lines `{"method","path","body","tag"}`; what it answers comes
 /// back as `{"type":"moot.response","tag","status","body"}` among the events of `/event`.
@@ -94,9 +106,12 @@ pub struct Server {
     password: String,
     base: Option<String>,
     waiting: Vec<String>,
-    lines: mpsc::Receiver<Line>,
-    sender: mpsc::Sender<Line>,
-    begun: Instant,
+    /// Requests for the task that makes them, once it is known where to.
+    orders: Option<mpsc::UnboundedSender<Order>>,
+    heard: mpsc::Receiver<Heard>,
+    sender: mpsc::Sender<Heard>,
+    /// When to give it up, and in which words.
+    deadline: Option<(Instant, String)>,
 }
 
 impl Server {
@@ -107,23 +122,28 @@ impl Server {
         let process = Process::start(&launch, host)?;
         let builder = reqwest::Client::builder().no_proxy().tls_certs_only([]);
         let client = builder.build().map_err(|error| EngineError { sentence: error.to_string(), hint: None })?;
-        let (sender, lines) = mpsc::channel(64);
-        let begun = Instant::now();
-        Ok(Self { process, client, user, password, base: None, waiting: Vec::new(), lines, sender, begun })
+        let (sender, heard) = mpsc::channel(64);
+        let deadline = Some((Instant::now() + SERVER_START, "the server did not say where it listens".to_owned()));
+        let (base, waiting, orders) = (None, Vec::new(), None);
+        Ok(Self { process, client, user, password, base, waiting, orders, heard, sender, deadline })
     }
 
     async fn next(&mut self) -> Incoming {
         loop {
             let starting = self.base.is_none();
+            let late = self.deadline.as_ref().map(|(at, _)| *at);
             tokio::select! {
-                Some(line) = self.lines.recv() => return Incoming::Line(line),
+                Some(heard) = self.heard.recv() => match heard {
+                    Heard::Line(line) => return Incoming::Line(line),
+                    Heard::Broken(why) => self.deadline = Some((Instant::now() + LAST_WORDS, why)),
+                },
                 line = self.process.line() => match line {
                     None => return Incoming::Exited(self.process.exit().await),
                     Some(Line::Text(text)) if starting => self.read_address(&text),
                     Some(_) => {}
                 },
-                () = sleep_until(self.begun + SERVER_START), if starting => {
-                    let stderr = "the server did not say where it listens".to_owned();
+                () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() => {
+                    let stderr = self.deadline.as_ref().map(|(_, why)| why.clone()).unwrap_or_default();
                     return Incoming::Exited(Exit { code: None, signal: None, stderr });
                 }
             }
@@ -137,21 +157,29 @@ impl Server {
             return;
         };
         let events = self.request("GET", &format!("{base}/event"));
-        let orders: Vec<String> = self.waiting.drain(..).collect();
         self.base = Some(base);
-        let orders = orders.iter().filter_map(|order| self.order(order)).collect();
-        tokio::spawn(listen(events, orders, self.sender.clone()));
-    }
-
-    fn send(&mut self, text: &str) {
-        if self.base.is_none() {
-            self.waiting.push(text.to_owned());
-        } else if let Some((tag, request)) = self.order(text) {
-            tokio::spawn(ask(tag, request, self.sender.clone()));
+        self.deadline = None;
+        let (orders, given) = mpsc::unbounded_channel();
+        self.orders = Some(orders);
+        tokio::spawn(listen(events, given, self.sender.clone()));
+        for order in std::mem::take(&mut self.waiting) {
+            self.send(&order);
         }
     }
 
-    fn order(&self, text: &str) -> Option<(Value, reqwest::RequestBuilder)> {
+    fn send(&mut self, text: &str) {
+        match &self.orders {
+            None => self.waiting.push(text.to_owned()),
+            Some(orders) => {
+                if let Some(order) = self.order(text) {
+                    // Without anybody to make it, the end of the events says why.
+                    let _ = orders.send(order);
+                }
+            }
+        }
+    }
+
+    fn order(&self, text: &str) -> Option<Order> {
         let order: Value = serde_json::from_str(text).ok()?;
         let path = format!("{}{}", self.base.as_ref()?, json::text(&order, "path")?);
         let request = self.request(json::text(&order, "method")?, &path);
@@ -165,42 +193,52 @@ impl Server {
     }
 }
 
-/// Hears the events first, then gives the orders that waited: nothing that they cause is missed.
-async fn listen(
-    events: reqwest::RequestBuilder,
-    orders: Vec<(Value, reqwest::RequestBuilder)>,
-    to: mpsc::Sender<Line>,
-) {
-    let response = match events.send().await.and_then(reqwest::Response::error_for_status) {
-        Ok(response) => response,
-        Err(error) => {
-            let line = json!({"type": "moot.lost", "message": error.to_string()});
-            let _ = to.send(Line::Text(line.to_string().into_bytes())).await;
-            return;
-        }
+/// Hears the events first, then gives the orders: nothing that they cause is missed.
+async fn listen(events: reqwest::RequestBuilder, orders: mpsc::UnboundedReceiver<Order>, to: mpsc::Sender<Heard>) {
+    let why = match events.send().await.and_then(reqwest::Response::error_for_status) {
+        Ok(response) => follow(response, orders, &to).await,
+        Err(error) => error.to_string(),
     };
-    for (tag, request) in orders {
-        tokio::spawn(ask(tag, request, to.clone()));
-    }
+    let _ = to.send(Heard::Broken(format!("the server's stream of events broke off: {why}"))).await;
+}
+
+/// Brings the events until there are no more; returns why.
+async fn follow(
+    response: reqwest::Response,
+    orders: mpsc::UnboundedReceiver<Order>,
+    to: &mpsc::Sender<Heard>,
+) -> String {
+    tokio::spawn(give(orders, to.clone()));
     let mut body = response.bytes_stream();
     let mut buffer = Vec::new();
-    while let Some(Ok(chunk)) = body.next().await {
-        buffer.extend_from_slice(&chunk);
+    loop {
+        match body.next().await {
+            Some(Ok(chunk)) => buffer.extend_from_slice(&chunk),
+            Some(Err(error)) => return error.to_string(),
+            None => return "it was closed".to_owned(),
+        }
         while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = buffer.drain(..=end).collect();
             let Some(data) = line.strip_prefix(b"data:") else { continue };
-            if to.send(Line::Text(data.trim_ascii().to_vec())).await.is_err() {
-                return;
+            if to.send(Heard::Line(Line::Text(data.trim_ascii().to_vec()))).await.is_err() {
+                return "nobody listens".to_owned();
             }
         }
         if buffer.len() > MAX_LINE {
-            let _ = to.send(Line::TooLong(buffer.len())).await;
+            let _ = to.send(Heard::Line(Line::TooLong(buffer.len()))).await;
             buffer = Vec::new();
         }
     }
 }
 
-async fn ask(tag: Value, request: reqwest::RequestBuilder, to: mpsc::Sender<Line>) {
+/// One after the other: what was said first is heard first.
+async fn give(mut orders: mpsc::UnboundedReceiver<Order>, to: mpsc::Sender<Heard>) {
+    while let Some((tag, request)) = orders.recv().await {
+        ask(tag, request, &to).await;
+    }
+}
+
+async fn ask(tag: Value, request: reqwest::RequestBuilder, to: &mpsc::Sender<Heard>) {
     let answer = timeout(Duration::from_secs(60), async {
         let response = request.send().await?;
         let status = response.status().as_u16();
@@ -213,7 +251,7 @@ async fn ask(tag: Value, request: reqwest::RequestBuilder, to: mpsc::Sender<Line
     };
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
     let line = json!({"type": "moot.response", "tag": tag, "status": status, "body": body});
-    let _ = to.send(Line::Text(line.to_string().into_bytes())).await;
+    let _ = to.send(Heard::Line(Line::Text(line.to_string().into_bytes()))).await;
 }
 
 /// A script: events with delays, waits and failures between them.

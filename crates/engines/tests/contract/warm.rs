@@ -125,6 +125,16 @@ async fn a_process_that_is_kept_warm_answers_the_next_prompt_of_its_thread() {
 }
 
 #[tokio::test]
+async fn a_stream_of_events_that_breaks_off_ends_the_run_in_words() {
+    let stage = stage("opencode", "warm");
+    let mut run = stage.run_in(Mode::Warm, "break", None);
+    let events = collect(&mut run).await;
+    let done = completed(&events);
+    assert!(!done.ok && done.error.as_deref().unwrap().contains("stream of events broke off"), "{done:?}");
+    within(run.gone()).await;
+}
+
+#[tokio::test]
 async fn the_warm_mode_is_used_only_where_the_program_knows_it() {
     for engine in PROGRAMS {
         let knows = stage(engine, "warm");
