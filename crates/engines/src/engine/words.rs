@@ -150,7 +150,8 @@ mod tests {
                 };
                 let expected: Vec<String> = options(&plain).into_iter()
                     .filter(|option| !(option == "--model" && model.is_empty()))
-                    .filter(|option| !(["--effort", "--variant", "--thinking", "-c"].contains(&option.as_str()) && level.is_empty()))
+                    // opencode's is a flag, and always there.
+                    .filter(|option| !(["--effort", "--variant", "--thinking", "-c"].contains(&option.as_str()) && level.is_empty()) || engine == "opencode" && option == "--thinking")
                     .collect();
                 if options(&launch) != expected {
                     wrong = Some((engine, launch.args, expected));

@@ -4,7 +4,7 @@ use folkmoot_action::{CommandLine, lasting, named_paths, take_changes};
 use serde_json::{Map, Value};
 
 use crate::event::{Ask, Detail, Subject};
-use crate::json::{holds_only, list, options, questions, shortened, take_texts, words};
+use crate::json::{field, holds_only, list, options, questions, shortened, take_texts, words};
 
 /// Which question, and which call of which message in which session it belongs to: new every time.
 const BOOKKEEPING: [&str; 6] = ["id", "sessionID", "messageID", "callID", "time", "tool"];
@@ -50,11 +50,18 @@ pub fn permission(id: &str, properties: &Value) -> Ask {
     let bookkeeping = bookkeeping(&detail);
     let (subject, rest) = subject(lasting(&detail, &bookkeeping));
     let what = words(properties, "permission").or_else(|| words(properties, "type")).unwrap_or("permission");
-    let patterns = list(properties, "patterns").iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
-    let title = words(properties, "title").map_or_else(|| format!("{what}: {patterns}"), str::to_owned);
+    let title = words(properties, "title").map_or_else(|| format!("{what}: {}", deed(properties)), str::to_owned);
     let always = always(properties).into_iter().map(|pattern| format!("{what}: {pattern}")).collect();
     let (id, title) = (id.to_owned(), shortened(title.trim(), 500));
     Ask { id, subject, title, detail, rest, always, ..Ask::default() }.identified(&bookkeeping)
+}
+
+/// What it is about, in one line: patterns are only what would be remembered.
+fn deed(properties: &Value) -> String {
+    let metadata = field(properties, "metadata");
+    let named = ["command", "filepath", "url"].iter().find_map(|name| words(metadata, name));
+    let patterns = || list(properties, "patterns").iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
+    named.map_or_else(patterns, str::to_owned)
 }
 
 /// The ask that a question is.

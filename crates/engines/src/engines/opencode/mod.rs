@@ -9,10 +9,14 @@ use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
 mod asks;
+mod permissions;
 mod serve;
+mod sessions;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod trouble;
+mod turn;
 mod wire;
 
 pub(crate) const ID: EngineId = EngineId::new("opencode");
@@ -79,27 +83,40 @@ impl Engine for Opencode {
         let settings = order.settings;
         settings.refuse_args(
             &ID,
-            &["--format", "--session", "-s", "--continue", "-c"],
-            "they decide how we talk to it; leave them out",
+            &["--format", "--session", "-s", "--continue", "-c", "--fork", "--dir", "--attach", "--interactive", "-i"],
+            "they decide how and where we talk to it; leave them out",
         )?;
         settings.refuse_args(
             &ID,
-            &["--auto"],
+            &["--auto", "--yolo", "--dangerously-skip-permissions"],
             "to run without any question, set `engines.opencode.dangerously_auto_approve = true`",
         )?;
+        sessions::refuse_foreign(order)?;
         Ok(match order.mode {
             Mode::Plain => {
-                Plan { source: Source::Process(run(order)), dialog: Box::new(Plain(translate::State::new(order))) }
+                Plan { source: Source::Process(run(order)?), dialog: Box::new(Plain(translate::State::new(order))) }
             }
-            Mode::Warm => Plan { source: Source::Server(serve(order)), dialog: Box::new(serve::Serve::new(order)) },
+            Mode::Warm => Plan { source: Source::Server(serve(order)?), dialog: Box::new(serve::Serve::new(order)) },
         })
     }
 }
 
-fn run(order: &Order<'_>) -> Launch {
-    let settings = order.settings;
+/// The program, told to ask before it acts.
+fn launch(order: &Order<'_>) -> Result<Launch, EngineError> {
     let mut launch = Launch::of(order, &ID);
+    if !order.settings.own_flag(DANGER) {
+        launch.env.push((permissions::VARIABLE.to_owned(), Some(permissions::configuration(order)?)));
+    }
+    Ok(launch)
+}
+
+fn run(order: &Order<'_>) -> Result<Launch, EngineError> {
+    let settings = order.settings;
+    let mut launch = launch(order)?;
     launch.args(["run", "--format", "json"]);
+    if !settings.extra_args.iter().any(|argument| argument.contains("thinking")) {
+        launch.args(["--thinking"]);
+    }
     launch.option("--session", order.resume.map(|token| token.value.as_str()));
     launch.option("--model", Some(&settings.model)).option("--variant", settings.own_text("variant"));
     launch.option("--agent", settings.own_text("agent"));
@@ -107,13 +124,13 @@ fn run(order: &Order<'_>) -> Launch {
         launch.args(["--auto"]);
     }
     launch.args(&settings.extra_args);
-    launch
+    Ok(launch)
 }
 
-fn serve(order: &Order<'_>) -> LocalServer {
-    let mut launch = Launch::of(order, &ID);
+fn serve(order: &Order<'_>) -> Result<LocalServer, EngineError> {
+    let mut launch = launch(order)?;
     launch.args(["serve", "--hostname", "127.0.0.1", "--port", "0"]).args(&order.settings.extra_args);
-    LocalServer { launch, user: "opencode", password: "OPENCODE_SERVER_PASSWORD" }
+    Ok(LocalServer { launch, user: "opencode", password: "OPENCODE_SERVER_PASSWORD" })
 }
 
 impl Translate for translate::State {
@@ -130,6 +147,6 @@ impl Translate for translate::State {
     }
 
     fn answer_so_far(&self) -> String {
-        self.answer().to_owned()
+        self.texts.joined()
     }
 }

@@ -3,19 +3,55 @@
 //! The orders are values here, `{"method","path","body","tag"}`; the feed makes requests of them and brings the answers
 //! back as lines `moot.response`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::translate::{self, State};
+use super::translate::{self, State, Texts};
+use super::turn::{PATIENCE, Turn};
 use super::wire::Tool;
-use super::{DANGER, ID, asks};
-use crate::engine::{Control, Dialog, Exit, Order, Output, Unsupported};
-use crate::event::{Action, ActionKind, Ask, AskAnswer, EngineEvent, Phase};
-use crate::json::{field, message, text, words};
+use super::{DANGER, ID, asks, sessions, trouble};
+use crate::engine::{Control, Dialog, Exit, Order, Output, Piece, Unsupported};
+use crate::event::{Ask, AskAnswer, EngineEvent};
+use crate::json::{field, flag, text, words};
+
+/// Families of events that say nothing about a run.
+const QUIET: [&str; 26] = [
+    "server.",
+    "plugin.",
+    "catalog.",
+    "reference.",
+    "integration.",
+    "installation.",
+    "project.",
+    "workspace.",
+    "worktree.",
+    "vcs.",
+    "lsp.",
+    "mcp.",
+    "pty.",
+    "tui.",
+    "ide.",
+    "file.",
+    "todo.",
+    "command.",
+    "global.",
+    "models-dev.",
+    "session.created",
+    "session.updated",
+    "session.deleted",
+    "session.diff",
+    "session.compacted",
+    "message.",
+];
+
+/// Parts of a message that are neither words nor deeds.
+const QUIET_PARTS: [&str; 8] = ["step-start", "snapshot", "patch", "file", "agent", "subtask", "compaction", "retry"];
 
 pub struct Serve {
     state: State,
+    folder: PathBuf,
     resume: Option<String>,
     session: Option<String>,
     waiting: Vec<String>,
@@ -23,11 +59,19 @@ pub struct Serve {
     agent: Option<String>,
     variant: Option<String>,
     approves_all: bool,
+    turn: Turn,
     /// Messages of people, whose parts are not answers.
     from_people: BTreeSet<String>,
-    /// The answer's parts by id, in the order in which they came.
-    texts: BTreeMap<String, String>,
+    /// Messages of the model that are not for people, such as summaries for itself.
+    asides: BTreeSet<String>,
+    thoughts: Texts,
+    /// Parts that are thoughts; the pieces of a part do not say.
+    thinking: BTreeSet<String>,
+    /// Tools that were said to be at work.
+    at_work: BTreeSet<String>,
     open: Vec<Open>,
+    retries: bool,
+    interrupted: bool,
     error: Option<String>,
 }
 
@@ -55,6 +99,7 @@ impl Serve {
         let model = settings.model.split_once('/').map(|(provider, model)| (provider.to_owned(), model.to_owned()));
         Self {
             state: State::new(order),
+            folder: order.folder.to_owned(),
             resume: order.resume.map(|token| token.value.clone()),
             session: None,
             waiting: Vec::new(),
@@ -62,9 +107,15 @@ impl Serve {
             agent: settings.own_text("agent").map(str::to_owned),
             variant: settings.own_text("variant").map(str::to_owned),
             approves_all: settings.own_flag(DANGER),
+            turn: Turn::default(),
             from_people: BTreeSet::new(),
-            texts: BTreeMap::new(),
+            asides: BTreeSet::new(),
+            thoughts: Texts::default(),
+            thinking: BTreeSet::new(),
+            at_work: BTreeSet::new(),
             open: Vec::new(),
+            retries: false,
+            interrupted: false,
             error: None,
         }
     }
@@ -78,6 +129,7 @@ impl Serve {
             self.waiting.push(prompt.to_owned());
             return;
         };
+        self.turn.prompt();
         let mut body = json!({"parts": [{"type": "text", "text": prompt}]});
         if let Some((provider, model)) = &self.model {
             body["model"] = json!({"providerID": provider, "modelID": model});
@@ -94,25 +146,36 @@ impl Serve {
     fn response(&mut self, line: &Value, out: &mut Output) {
         let status = line.get("status").and_then(Value::as_u64).unwrap_or(0);
         let body = field(line, "body");
-        let good = (200..300).contains(&status);
-        match (text(line, "tag").unwrap_or_default(), good) {
-            ("session", true) => self.session_opened(words(body, "id"), out),
-            ("session" | "prompt", false) => {
-                let said = message(body).unwrap_or_else(|| format!("opencode answered {status}"));
-                out.event(self.completed(Some(said)));
+        let tag = text(line, "tag").unwrap_or_default();
+        if (200..300).contains(&status) {
+            if tag == "session" {
+                self.session_opened(body, out);
             }
-            (_, false) => {
-                let said = message(body).unwrap_or_else(|| format!("opencode answered {status}"));
+            return;
+        }
+        let said = trouble::words_for(body).unwrap_or_else(|| format!("opencode answered {status}"));
+        match tag {
+            "session" => out.event(self.completed(Some(said))),
+            // What it was told first goes on without what it was told later.
+            "prompt" if self.turn.has_begun() => {
+                self.turn.refused();
                 out.event(EngineEvent::warning(&ID, format!("opencode.http.{status}"), said));
+                self.end_if_over(out);
             }
-            _ => {}
+            "prompt" => out.event(self.completed(Some(said))),
+            _ => out.event(EngineEvent::warning(&ID, format!("opencode.http.{status}"), said)),
         }
     }
 
-    fn session_opened(&mut self, id: Option<&str>, out: &mut Output) {
-        let Some(id) = id.map(str::to_owned).or_else(|| self.resume.clone()) else {
+    fn session_opened(&mut self, body: &Value, out: &mut Output) {
+        let Some(id) = words(body, "id").map(str::to_owned).or_else(|| self.resume.clone()) else {
             return out.event(self.completed(Some("opencode opened no session".to_owned())));
         };
+        if let Some(folder) =
+            words(body, "directory").filter(|folder| self.resume.is_some() && self.is_elsewhere(folder))
+        {
+            return out.event(self.completed(Some(sessions::foreign(&id, folder).whole())));
+        }
         translate::started(&mut self.state, &id, out);
         self.session = Some(id);
         for prompt in std::mem::take(&mut self.waiting) {
@@ -120,53 +183,158 @@ impl Serve {
         }
     }
 
+    fn is_elsewhere(&self, folder: &str) -> bool {
+        sessions::is_other(folder, &self.folder)
+    }
+
     fn event(&mut self, kind: &str, properties: &Value, out: &mut Output) {
-        let part = field(properties, "part");
+        let (part, info) = (field(properties, "part"), field(properties, "info"));
         let session = words(properties, "sessionID").or_else(|| words(part, "sessionID"));
-        let session = session.or_else(|| words(field(properties, "info"), "sessionID"));
-        // The server is ours alone, so another session is a subagent's: what it does is not ours, what it asks is.
+        let session = session.or_else(|| words(info, "sessionID"));
+        // The server is ours alone, so another session is a subagent's: what it does is not ours, but what it asks, what it
+        // costs, and what it has trouble with is.
         let is_ours = session.is_none() || session == self.session.as_deref();
         match kind {
             "permission.asked" => self.permission(properties, Route::Permission, out),
             "permission.updated" => self.permission(properties, Route::OldPermission, out),
             "question.asked" => self.question(properties, out),
             "permission.replied" | "question.replied" | "question.rejected" => self.answered(properties, out),
-            _ if !is_ours => {}
-            "message.updated" => self.message_updated(field(properties, "info")),
-            "message.part.updated" => self.part(part, out),
-            "session.error" => self.error = message(field(properties, "error")),
-            "session.idle" => out.event(self.completed_now()),
-            "session.status" if text(field(properties, "status"), "type") == Some("idle") => {
-                out.event(self.completed_now());
+            "session.status" => self.status(field(properties, "status"), is_ours, out),
+            "message.part.updated" => self.part(part, is_ours, out),
+            "message.part.delta" if is_ours => self.piece(properties, out),
+            "message.updated" if is_ours => self.message_updated(info, out),
+            "session.error" if is_ours => self.failed(field(properties, "error")),
+            "session.idle" if is_ours => self.idle(out),
+            "session.error" | "session.idle" => {}
+            _ if QUIET.iter().any(|quiet| kind.starts_with(quiet)) => {}
+            _ => out.unknown(kind),
+        }
+        if self.turn.is_idle() {
+            out.settle = Some(PATIENCE);
+        }
+    }
+
+    fn status(&mut self, status: &Value, is_ours: bool, out: &mut Output) {
+        match text(status, "type").unwrap_or_default() {
+            "retry" => {
+                self.retries = true;
+                out.event(EngineEvent::retrying(&ID, trouble::retry(status)));
             }
+            "busy" if is_ours => {
+                self.turn.busy();
+                // It was told to stop before it had begun.
+                if self.interrupted {
+                    self.abort(out);
+                }
+            }
+            "idle" if is_ours => self.idle(out),
             _ => {}
         }
     }
 
-    fn message_updated(&mut self, info: &Value) {
-        if text(info, "role") == Some("user")
-            && let Some(id) = words(info, "id")
-        {
-            self.from_people.insert(id.to_owned());
+    fn idle(&mut self, out: &mut Output) {
+        self.turn.idle();
+        self.end_if_over(out);
+    }
+
+    fn end_if_over(&mut self, out: &mut Output) {
+        if self.turn.is_over(self.error.is_some()) {
+            let error = self.error.take();
+            out.event(self.completed(error));
         }
     }
 
-    fn part(&mut self, part: &Value, out: &mut Output) {
-        if words(part, "messageID").is_some_and(|id| self.from_people.contains(id)) {
+    /// An error; what comes late from an earlier turn is none of this one.
+    fn failed(&mut self, error: &Value) {
+        if self.turn.has_begun() && !self.interrupted {
+            self.error = trouble::words_for(error);
+        }
+    }
+
+    fn message_updated(&mut self, info: &Value, out: &mut Output) {
+        let Some(id) = words(info, "id") else { return };
+        if text(info, "role") == Some("user") {
+            if self.from_people.insert(id.to_owned()) {
+                self.turn.said(id);
+            }
             return;
         }
-        let id = text(part, "id").unwrap_or_default();
-        match text(part, "type").unwrap_or_default() {
-            "text" => {
-                self.texts.insert(id.to_owned(), text(part, "text").unwrap_or_default().to_owned());
+        if flag(info, "summary") == Some(true) {
+            self.asides.insert(id.to_owned());
+        }
+        let is_finished = !field(field(info, "time"), "completed").is_null();
+        let is_ours = self.turn.answers(id, words(info, "parentID"), is_finished);
+        if is_ours
+            && !is_finished
+            && !self.interrupted
+            && let Some(error) = self.error.take()
+        {
+            // It went on after all.
+            out.event(EngineEvent::warning(&ID, format!("opencode.error.{id}"), error));
+        }
+    }
+
+    fn part(&mut self, part: &Value, is_ours: bool, out: &mut Output) {
+        let message = text(part, "messageID").unwrap_or_default();
+        if self.from_people.contains(message) {
+            return;
+        }
+        if std::mem::take(&mut self.retries) {
+            out.event(EngineEvent::going_on(&ID, "the model answers again"));
+        }
+        let kind = text(part, "type").unwrap_or_default();
+        if kind == "step-finish" {
+            translate::count(&mut self.state, part);
+        }
+        if is_ours && !self.asides.contains(message) && flag(part, "synthetic") != Some(true) {
+            self.own_part(kind, part, out);
+        }
+    }
+
+    fn own_part(&mut self, kind: &str, part: &Value, out: &mut Output) {
+        let (id, said) = (text(part, "id").unwrap_or_default(), text(part, "text").unwrap_or_default());
+        match kind {
+            "text" => out.say(self.state.texts.set(id, said)),
+            "reasoning" => {
+                self.thinking.insert(id.to_owned());
+                out.think(self.thoughts.set(id, said));
             }
-            "tool" => out.event(translate::tool_event(&self.state, &Tool::read(part))),
-            "reasoning" if !field(field(part, "time"), "end").is_null() => {
-                let action = Action::new(id, ActionKind::Note, text(part, "text").unwrap_or_default());
-                out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
-            }
-            "step-finish" => translate::count(&mut self.state, part),
-            _ => {}
+            "tool" => return self.tool(&Tool::read(part), out),
+            "step-finish" => return,
+            _ if QUIET_PARTS.contains(&kind) => return,
+            _ => return out.unknown(format!("part {kind}")),
+        }
+        if !field(field(part, "time"), "end").is_null() {
+            out.pieces.push(Piece::Break);
+        }
+    }
+
+    /// More of the text of a part.
+    fn piece(&mut self, properties: &Value, out: &mut Output) {
+        let message = text(properties, "messageID").unwrap_or_default();
+        if text(properties, "field") != Some("text") || self.asides.contains(message) {
+            return;
+        }
+        let (id, piece) =
+            (text(properties, "partID").unwrap_or_default(), text(properties, "delta").unwrap_or_default());
+        if self.thinking.contains(id) {
+            self.thoughts.add(id, piece);
+            out.think(piece);
+        } else {
+            self.state.texts.add(id, piece);
+            out.say(piece);
+        }
+    }
+
+    /// It is told again and again that a tool runs, and first that one will, of which nothing is known yet.
+    fn tool(&mut self, tool: &Tool<'_>, out: &mut Output) {
+        let is_news = match tool.status {
+            "pending" => false,
+            "running" => self.at_work.insert(tool.call_id.to_owned()),
+            _ => true,
+        };
+        if is_news {
+            out.event(translate::tool_event(&self.state, tool));
         }
     }
 
@@ -236,15 +404,22 @@ impl Serve {
         Ok(())
     }
 
-    fn completed_now(&mut self) -> EngineEvent {
-        let error = self.error.take();
-        self.completed(error)
+    fn abort(&self, out: &mut Output) {
+        if let Some(session) = &self.session {
+            self.post(&format!("/session/{session}/abort"), &json!({}), "abort", out);
+        }
     }
 
+    /// The end of a turn. The next one begins with nothing of it but the names of its messages.
     fn completed(&mut self, error: Option<String>) -> EngineEvent {
-        let answer = self.answer_so_far();
-        self.texts.clear();
-        self.state.set_answer(answer);
+        self.turn = Turn::default();
+        self.thoughts = Texts::default();
+        self.thinking.clear();
+        self.at_work.clear();
+        self.open.clear();
+        self.retries = false;
+        self.interrupted = false;
+        self.error = None;
         translate::completed(&mut self.state, error.is_none(), error)
     }
 }
@@ -265,10 +440,6 @@ impl Dialog for Serve {
     fn line(&mut self, line: &Value, out: &mut Output) {
         match text(line, "type").unwrap_or_default() {
             "moot.response" => self.response(line, out),
-            "moot.lost" => {
-                let said = message(line).unwrap_or_else(|| "opencode's events were lost".to_owned());
-                out.event(self.completed(Some(said)));
-            }
             kind => self.event(kind, field(line, "properties"), out),
         }
     }
@@ -276,21 +447,34 @@ impl Dialog for Serve {
     fn control(&mut self, control: &Control, out: &mut Output) -> Result<(), Unsupported> {
         match control {
             Control::Steer(text) => self.say(text, out),
+            Control::Interrupt if self.session.is_none() => return Err(Unsupported),
             Control::Interrupt => {
-                let session = self.session.clone().ok_or(Unsupported)?;
+                self.interrupted = true;
                 self.error = Some("interrupted".to_owned());
-                self.post(&format!("/session/{session}/abort"), &json!({}), "abort", out);
+                self.abort(out);
             }
             Control::Answer { ask, answer } => return self.answer(ask, answer, out),
         }
         Ok(())
     }
 
+    /// The session is idle, and yet something was left open.
+    fn settled(&mut self, out: &mut Output) {
+        if !self.turn.is_idle() {
+            return;
+        }
+        let unanswered = (!self.turn.is_answered()).then(|| "opencode stopped and left the last message unanswered");
+        let error = self.error.take().or_else(|| unanswered.map(str::to_owned));
+        out.event(self.completed(error));
+    }
+
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
-        out.event(self.completed(Some(exit.failure("opencode serve"))));
+        let vanished = exit.code.is_none() && exit.signal.is_none() && !exit.stderr.is_empty();
+        let error = if vanished { exit.stderr.clone() } else { exit.failure("opencode serve") };
+        out.event(self.completed(Some(error)));
     }
 
     fn answer_so_far(&self) -> String {
-        self.texts.values().map(String::as_str).collect::<Vec<_>>().join("\n\n")
+        self.state.texts.joined()
     }
 }

@@ -4,22 +4,63 @@ use serde_json::Value;
 
 use super::ID;
 use super::wire::{Body, OpencodeLine, Tool};
-use crate::engine::{Exit, Order, Output, SETTLE};
+use crate::engine::{Exit, Order, Output, Piece, SETTLE};
 use crate::event::{Action, ActionEvent, ActionKind, Completed, Detail, EngineEvent, Phase, ResumeToken};
 use crate::json::{copy, field, shortened};
 use crate::tools::{self, Folder};
+
+/// How a tool ends that `opencode run` asks about: it answers its own question, with no.
+const REJECTED: &str = "The user rejected permission";
 
 /// What must be remembered between lines.
 pub struct State {
     folder: Folder,
     title: String,
     session: bool,
-    answer: String,
+    pub texts: Texts,
     notes: usize,
     usage: Usage,
     step_finished: bool,
+    /// Whether a tool was the last thing in this step: then it is not the last one, whatever its reason says.
+    uses_tools: bool,
+    /// What it may not do, because nobody can be asked.
+    refused: Option<String>,
     /// An error that more may follow; it stands when nothing does.
     error: Option<String>,
+}
+
+/// What was said, part by part, in the order in which the parts began.
+#[derive(Default)]
+pub struct Texts(Vec<(String, String)>);
+
+impl Texts {
+    /// The whole of a part as it is now; returns what is new of it.
+    pub fn set(&mut self, id: &str, text: &str) -> String {
+        let part = self.part(id);
+        let new = text.strip_prefix(part.as_str()).unwrap_or_default().to_owned();
+        text.clone_into(part);
+        new
+    }
+
+    /// More of a part.
+    pub fn add(&mut self, id: &str, piece: &str) {
+        self.part(id).push_str(piece);
+    }
+
+    fn part(&mut self, id: &str) -> &mut String {
+        let known = self.0.iter().position(|(known, _)| known == id && !id.is_empty());
+        let at = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push((id.to_owned(), String::new()));
+        }
+        &mut self.0[at].1
+    }
+
+    /// Parts are paragraphs.
+    pub fn joined(&self) -> String {
+        let texts = self.0.iter().map(|(_, text)| text.trim()).filter(|text| !text.is_empty());
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
 }
 
 #[derive(Default)]
@@ -38,20 +79,14 @@ impl State {
             folder: Folder::new(order.folder),
             title,
             session: false,
-            answer: String::new(),
+            texts: Texts::default(),
             notes: 0,
             usage: Usage::default(),
             step_finished: false,
+            uses_tools: false,
+            refused: None,
             error: None,
         }
-    }
-
-    pub fn answer(&self) -> &str {
-        &self.answer
-    }
-
-    pub fn set_answer(&mut self, answer: String) {
-        self.answer = answer;
     }
 
     fn note_id(&mut self) -> String {
@@ -70,8 +105,9 @@ pub fn translate(state: &mut State, line: &OpencodeLine<'_>, out: &mut Output) {
             out.settle = Some(SETTLE);
             return;
         }
-        // A heartbeat does not take an error back.
-        Body::Other => {
+        // What we do not know does not take an error back.
+        Body::Other(kind) => {
+            out.unknown(*kind);
             out.settle = state.error.is_some().then_some(SETTLE);
             return;
         }
@@ -82,14 +118,18 @@ pub fn translate(state: &mut State, line: &OpencodeLine<'_>, out: &mut Output) {
             }
             return;
         }
-        Body::ToolUse(tool) => out.event(tool_event(state, tool)),
-        Body::Text(text) => state.answer.push_str(text),
+        Body::ToolUse(tool) => tool_used(state, tool, out),
+        Body::Text { id, text } => {
+            state.uses_tools = false;
+            out.say(state.texts.set(id, text));
+            out.pieces.push(Piece::Break);
+        }
         Body::Reasoning { id, text } => {
             let action = Action::new(*id, ActionKind::Note, *text);
             out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
         }
         Body::StepFinish { reason, part } => step_finish(state, reason, part, out),
-        Body::StepStart => {}
+        Body::StepStart => state.uses_tools = false,
     }
     if let Some(error) = state.error.take() {
         // It went on after all.
@@ -122,11 +162,32 @@ pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
             out.event(EngineEvent::warning(&ID, id, shortened(&error, 1000)));
             Some(error)
         }
+        None if state.refused.is_some() => state.refused.take().map(|what| refusal(&what)),
         None if !state.session => Some(exit.with_stderr("opencode finished but no session was captured".to_owned())),
         None if state.step_finished => None,
         None => Some(exit.with_stderr("opencode finished without a result event".to_owned())),
     };
     out.event(completed(state, error.is_none(), error));
+}
+
+/// In the plain mode there is nobody to ask, so it does not do what it should ask for, and ends.
+fn tool_used(state: &mut State, tool: &Tool<'_>, out: &mut Output) {
+    state.uses_tools = true;
+    let mut event = tool_event(state, tool);
+    if let EngineEvent::Action(event) = &mut event
+        && tool.error.is_some_and(|error| error.starts_with(REJECTED))
+    {
+        event.message = Some("not done: nobody can be asked in the plain mode".to_owned());
+        state.refused = Some(event.action.title.clone());
+    }
+    out.event(event);
+}
+
+fn refusal(what: &str) -> String {
+    format!(
+        "opencode may not do this without a question, and in the plain mode nobody can be asked: {what}\n\
+         hint: use the warm mode, or allow it with `permission` in your `opencode.json`"
+    )
 }
 
 pub fn tool_event(state: &State, tool: &Tool<'_>) -> EngineEvent {
@@ -148,7 +209,7 @@ pub fn tool_event(state: &State, tool: &Tool<'_>) -> EngineEvent {
             if let Some(exit) = tool.exit {
                 action = action.with("exit_code", exit);
             }
-            (Phase::Completed, Some(matches!(tool.exit, None | Some(0))), None)
+            (Phase::Completed, Some(matches!(tool.exit, None | Some(0)) && !tool.was_cut), None)
         }
         "error" => (Phase::Completed, Some(false), tool.error.map(|error| shortened(error, 1000))),
         _ => (Phase::Started, None, None),
@@ -159,7 +220,8 @@ pub fn tool_event(state: &State, tool: &Tool<'_>) -> EngineEvent {
 fn step_finish(state: &mut State, reason: &str, part: &Value, out: &mut Output) {
     state.step_finished = true;
     count(state, part);
-    if reason == "stop" {
+    if reason == "stop" && !state.uses_tools {
+        state.refused = None;
         out.event(completed(state, true, None));
     }
 }
@@ -170,7 +232,7 @@ pub fn count(state: &mut State, part: &Value) {
     let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_u64).unwrap_or(0);
     state.usage.cost += part.get("cost").and_then(Value::as_f64).unwrap_or(0.0);
     state.usage.input += number(tokens, "input");
-    state.usage.output += number(tokens, "output");
+    state.usage.output += number(tokens, "output") + number(tokens, "reasoning");
     state.usage.cached += number(field(tokens, "cache"), "read");
 }
 
@@ -187,6 +249,6 @@ pub fn completed(state: &mut State, ok: bool, error: Option<String>) -> EngineEv
         let names = ["input_tokens", "cached_input_tokens", "output_tokens", "total_cost_usd"];
         copy(&all, &names.map(|name| (name, name)), &mut usage);
     }
-    let answer = state.answer.trim().to_owned();
+    let answer = std::mem::take(&mut state.texts).joined();
     EngineEvent::Completed(Completed { engine: ID, ok, answer, resume: None, error, usage })
 }

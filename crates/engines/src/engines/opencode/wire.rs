@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::json::{field, message, text, words};
+use super::trouble;
+use crate::json::{field, text, words};
 
 pub struct OpencodeLine<'a> {
     /// Every line may name its session.
@@ -13,12 +14,22 @@ pub struct OpencodeLine<'a> {
 pub enum Body<'a> {
     StepStart,
     ToolUse(Tool<'a>),
-    Text(&'a str),
-    Reasoning { id: &'a str, text: &'a str },
-    StepFinish { reason: &'a str, part: &'a Value },
+    Text {
+        id: &'a str,
+        text: &'a str,
+    },
+    Reasoning {
+        id: &'a str,
+        text: &'a str,
+    },
+    StepFinish {
+        reason: &'a str,
+        part: &'a Value,
+    },
     Done,
     Error(String),
-    Other,
+    /// A kind that we do not know.
+    Other(&'a str),
 }
 
 pub struct Tool<'a> {
@@ -30,6 +41,8 @@ pub struct Tool<'a> {
     pub output: &'a str,
     pub error: Option<&'a str>,
     pub exit: Option<i64>,
+    /// A command that did not come to its end has an exit code, and it is null.
+    pub was_cut: bool,
 }
 
 impl<'a> OpencodeLine<'a> {
@@ -39,15 +52,16 @@ impl<'a> OpencodeLine<'a> {
         let body = match text(line, "type").unwrap_or_default() {
             "step_start" => Body::StepStart,
             "tool_use" => Body::ToolUse(Tool::read(part)),
-            "text" => Body::Text(said("text")),
+            "text" => Body::Text { id: said("id"), text: said("text") },
             "reasoning" => Body::Reasoning { id: said("id"), text: said("text") },
             "step_finish" => Body::StepFinish { reason: said("reason"), part },
             "done" => Body::Done,
             "error" => {
-                let said = message(field(line, "error")).or_else(|| words(line, "message").map(str::to_owned));
+                let said = trouble::words_for(field(line, "error"));
+                let said = said.or_else(|| words(line, "message").map(str::to_owned));
                 Body::Error(said.unwrap_or_else(|| "opencode reported an error".to_owned()))
             }
-            _ => Body::Other,
+            other => Body::Other(other),
         };
         Self { session_id: words(line, "sessionID"), body }
     }
@@ -56,6 +70,7 @@ impl<'a> OpencodeLine<'a> {
 impl<'a> Tool<'a> {
     pub fn read(part: &'a Value) -> Self {
         let state = field(part, "state");
+        let exit = field(state, "metadata").get("exit");
         Self {
             call_id: words(part, "callID").or_else(|| words(part, "id")).unwrap_or_default(),
             name: text(part, "tool").unwrap_or_default(),
@@ -64,7 +79,8 @@ impl<'a> Tool<'a> {
             title: words(state, "title"),
             output: text(state, "output").unwrap_or_default(),
             error: text(state, "error"),
-            exit: field(state, "metadata").get("exit").and_then(Value::as_i64),
+            exit: exit.and_then(Value::as_i64),
+            was_cut: exit.is_some_and(Value::is_null),
         }
     }
 }
