@@ -86,7 +86,8 @@ async fn invalid_lines_become_warnings_and_lose_nothing_else() {
         assert!(done.ok && done.answer == "All done.", "{engine}: {done:?}");
         let warnings = actions(&events).into_iter().filter(|event| event.action.kind == ActionKind::Warning);
         let titles: Vec<&str> = warnings.map(|event| event.action.title.as_str()).collect();
-        assert_eq!(titles.len(), 3, "{engine}: {titles:?}");
+        // The end of opencode is the end of its process, so it is heard to the end.
+        assert_eq!(titles.len(), if engine == "opencode" { 4 } else { 3 }, "{engine}: {titles:?}");
         assert!(titles[0].contains("not json at all"), "{titles:?}");
     }
 }

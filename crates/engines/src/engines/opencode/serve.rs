@@ -463,7 +463,7 @@ impl Dialog for Serve {
         if !self.turn.is_idle() {
             return;
         }
-        let unanswered = (!self.turn.is_answered()).then(|| "opencode stopped and left the last message unanswered");
+        let unanswered = (!self.turn.is_answered()).then_some("opencode stopped and left the last message unanswered");
         let error = self.error.take().or_else(|| unanswered.map(str::to_owned));
         out.event(self.completed(error));
     }

@@ -18,6 +18,13 @@ fn recorded(name: &str) -> String {
     std::fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap()
 }
 
+/// Lines of the plain mode, and a good end: a step that stops need not be the last one.
+fn plain(lines: &str) -> Play {
+    let mut play = Play::lines(&Opencode, lines);
+    play.exit(0, "");
+    play
+}
+
 /// A recorded conversation with the server; what it asks is answered so.
 fn warm(name: &str, answer: &AskAnswer) -> Play {
     let mut play = Play::new(&Opencode, Mode::Warm);
@@ -88,7 +95,7 @@ fn the_command_line_is_the_documented_one_without_the_prompt() {
 
 #[test]
 fn the_recorded_stream_becomes_the_events_of_the_model() {
-    let play = Play::lines(&Opencode, SAMPLE);
+    let play = plain(SAMPLE);
     assert!(matches!(&play.events[0], EngineEvent::Started(started) if started.title.as_deref() == Some("opencode")));
     assert_eq!(play.summary(), ["Completed + command List"]);
     let done = play.completed();
@@ -97,8 +104,7 @@ fn the_recorded_stream_becomes_the_events_of_the_model() {
 
 #[test]
 fn the_session_is_taken_from_any_event_and_all_steps_make_the_answer() {
-    let play = Play::lines(
-        &Opencode,
+    let play = plain(
         r#"{"type":"heartbeat","sessionID":"ses_1"}
 {"type":"text","part":{"text":"one "}}
 {"type":"step_finish","part":{"reason":"tool-calls","cost":0.5,"tokens":{"input":1,"output":1}}}
@@ -138,6 +144,8 @@ fn an_error_stands_unless_more_follows() {
     let mut more = Play::lines(&Opencode, error);
     more.line(r#"{"type":"text","part":{"text":"fine now"}}"#);
     more.line(r#"{"type":"step_finish","part":{"reason":"stop"}}"#);
+    assert!(more.settles);
+    more.settle();
     assert!(more.completed().ok && more.summary() == ["Completed - warning overloaded"]);
     let mut gone = Play::lines(&Opencode, error);
     gone.exit(1, "");
@@ -299,9 +307,9 @@ fn a_tool_begins_once_and_steps_are_paragraphs() {
     assert_eq!(play.summary(), ["Started   command echo hi", "Completed + command echo hi"]);
     assert_eq!(play.completed().answer, "I will run it.\n\nDone. The tool said: hi");
     assert_eq!(play.completed().usage["input_tokens"], 468);
-    let plain = Play::lines(&Opencode, &recorded("plain-tool"));
-    assert_eq!(plain.completed().answer, "Step 1.\n\nStep 2.\n\nAll 2 steps done.");
-    assert_eq!(plain.completed().usage["input_tokens"], 702, "all steps count");
+    let told = plain(&recorded("plain-tool"));
+    assert_eq!(told.completed().answer, "Step 1.\n\nStep 2.\n\nAll 2 steps done.");
+    assert_eq!(told.completed().usage["input_tokens"], 702, "all steps count");
 }
 
 #[test]
@@ -318,8 +326,8 @@ fn words_and_thoughts_are_said_as_they_come() {
     assert_eq!((pieces, unknown), (wanted.to_vec(), Vec::new()));
     let (pieces, _) = beside(Mode::Plain, &recorded("plain-think"));
     assert_eq!(pieces, [say("Done. The tool said: hi\n"), Piece::Break]);
-    let plain = Play::lines(&Opencode, &recorded("plain-think"));
-    assert!(plain.summary().contains(&"Completed + note It ran.".to_owned()), "{:?}", plain.summary());
+    let told = plain(&recorded("plain-think"));
+    assert!(told.summary().contains(&"Completed + note It ran.".to_owned()), "{:?}", told.summary());
 }
 
 #[test]
@@ -451,21 +459,29 @@ fn trouble_is_said_in_words_that_help() {
 
 #[test]
 fn in_the_plain_mode_what_should_be_asked_is_not_done_and_the_run_says_so() {
-    let mut play = Play::lines(&Opencode, &recorded("plain-deny"));
-    play.exit(0, "");
+    let play = plain(&recorded("plain-deny"));
     assert_eq!(play.summary(), ["Completed - command touch plain-denied.txt"]);
     assert_eq!(play.actions()[0].message.as_deref(), Some("not done: nobody can be asked in the plain mode"));
     let done = play.completed();
     assert!(!done.ok && done.answer == "I will run it.");
     assert!(done.error.as_deref().unwrap().contains("nobody can be asked: touch plain-denied.txt\nhint: "), "{done:?}");
-    let sub = Play::lines(&Opencode, &recorded("plain-subagent"));
+    let sub = plain(&recorded("plain-subagent"));
     assert!(sub.completed().ok, "a subagent that may not is told so, and the model goes on");
 }
 
 #[test]
 fn a_step_that_used_a_tool_is_not_the_last_one_whatever_its_reason_says() {
     let tool = recorded("plain-tool").replace("tool-calls", "stop");
-    assert!(Play::lines(&Opencode, &tool).completed().answer.ends_with("All 2 steps done."));
+    assert!(plain(&tool).completed().answer.ends_with("All 2 steps done."));
+}
+
+#[test]
+fn a_conversation_that_grows_too_long_is_summed_up_unseen_and_goes_on() {
+    let said = "Step 1.\n\nHello from the fake model.";
+    let told = plain(&recorded("plain-compaction"));
+    assert_eq!((told.completed().answer.as_str(), &told.completed().usage["input_tokens"]), (said, &488.into()));
+    let heard = warm("warm-compaction", &allow());
+    assert_eq!((heard.completed().answer.as_str(), &heard.completed().usage["input_tokens"]), (said, &488.into()));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What opencode's lines mean.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::ID;
@@ -12,6 +14,10 @@ use crate::tools::{self, Folder};
 /// How a tool ends that `opencode run` asks about: it answers its own question, with no.
 const REJECTED: &str = "The user rejected permission";
 
+/// How long a process that said its last word may stay before we believe that it was the last: a step that stops is not
+/// always the last one, as when it sums up a long conversation and goes on. Usually the process ends within 100 ms.
+const LAST_STEP: Duration = Duration::from_secs(5);
+
 /// What must be remembered between lines.
 pub struct State {
     folder: Folder,
@@ -21,6 +27,10 @@ pub struct State {
     notes: usize,
     usage: Usage,
     step_finished: bool,
+    /// Whether the last line was the end of a step that may be the last one.
+    stopped: bool,
+    /// How many texts there were before this step.
+    texts_before: usize,
     /// Whether a tool was the last thing in this step: then it is not the last one, whatever its reason says.
     uses_tools: bool,
     /// What it may not do, because nobody can be asked.
@@ -56,6 +66,14 @@ impl Texts {
         &mut self.0[at].1
     }
 
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.0.truncate(length);
+    }
+
     /// Parts are paragraphs.
     pub fn joined(&self) -> String {
         let texts = self.0.iter().map(|(_, text)| text.trim()).filter(|text| !text.is_empty());
@@ -83,6 +101,8 @@ impl State {
             notes: 0,
             usage: Usage::default(),
             step_finished: false,
+            stopped: false,
+            texts_before: 0,
             uses_tools: false,
             refused: None,
             error: None,
@@ -108,15 +128,17 @@ pub fn translate(state: &mut State, line: &OpencodeLine<'_>, out: &mut Output) {
         // What we do not know does not take an error back.
         Body::Other(kind) => {
             out.unknown(*kind);
-            out.settle = state.error.is_some().then_some(SETTLE);
+            let patience = if state.stopped { LAST_STEP } else { SETTLE };
+            out.settle = (state.stopped || state.error.is_some()).then_some(patience);
             return;
         }
         Body::Done => {
-            settled(state, out);
-            if state.step_finished {
-                out.event(completed(state, true, None));
-            }
-            return;
+            state.stopped |= state.step_finished;
+            return settled(state, out);
+        }
+        Body::GoesOn => {
+            state.stopped = false;
+            state.texts.truncate(state.texts_before);
         }
         Body::ToolUse(tool) => tool_used(state, tool, out),
         Body::Text { id, text } => {
@@ -128,8 +150,11 @@ pub fn translate(state: &mut State, line: &OpencodeLine<'_>, out: &mut Output) {
             let action = Action::new(*id, ActionKind::Note, *text);
             out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
         }
-        Body::StepFinish { reason, part } => step_finish(state, reason, part, out),
-        Body::StepStart => state.uses_tools = false,
+        Body::StepFinish { reason, part } => step_finished(state, reason, part, out),
+        Body::StepStart => {
+            (state.uses_tools, state.stopped) = (false, false);
+            state.texts_before = state.texts.len();
+        }
     }
     if let Some(error) = state.error.take() {
         // It went on after all.
@@ -145,10 +170,12 @@ pub fn started(state: &mut State, session: &str, out: &mut Output) {
     }
 }
 
-/// Nothing followed an error, so it is the end.
+/// Nothing followed an error, or a step that may be the last, so it is the end.
 pub fn settled(state: &mut State, out: &mut Output) {
     if let Some(error) = state.error.take() {
         out.event(completed(state, false, Some(error)));
+    } else if state.stopped {
+        out.event(completed(state, true, None));
     }
 }
 
@@ -156,6 +183,7 @@ pub fn settled(state: &mut State, out: &mut Output) {
 pub fn ended(state: &mut State, exit: &Exit, out: &mut Output) {
     let error = match state.error.take() {
         Some(error) => Some(exit.with_stderr(error)),
+        None if state.stopped => None,
         None if !exit.is_success() => {
             let error = exit.failure("opencode");
             let id = state.note_id();
@@ -217,12 +245,12 @@ pub fn tool_event(state: &State, tool: &Tool<'_>) -> EngineEvent {
     EngineEvent::Action(ActionEvent { engine: ID, action, phase, ok, message, level: None })
 }
 
-fn step_finish(state: &mut State, reason: &str, part: &Value, out: &mut Output) {
+fn step_finished(state: &mut State, reason: &str, part: &Value, out: &mut Output) {
     state.step_finished = true;
     count(state, part);
     if reason == "stop" && !state.uses_tools {
-        state.refused = None;
-        out.event(completed(state, true, None));
+        (state.refused, state.stopped) = (None, true);
+        out.settle = Some(LAST_STEP);
     }
 }
 

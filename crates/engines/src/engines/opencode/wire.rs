@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::trouble;
-use crate::json::{field, text, words};
+use crate::json::{field, flag, text, words};
 
 pub struct OpencodeLine<'a> {
     /// Every line may name its session.
@@ -18,6 +18,8 @@ pub enum Body<'a> {
         id: &'a str,
         text: &'a str,
     },
+    /// It tells itself to go on: what it said in the step before was a summary, for itself.
+    GoesOn,
     Reasoning {
         id: &'a str,
         text: &'a str,
@@ -52,6 +54,7 @@ impl<'a> OpencodeLine<'a> {
         let body = match text(line, "type").unwrap_or_default() {
             "step_start" => Body::StepStart,
             "tool_use" => Body::ToolUse(Tool::read(part)),
+            "text" if flag(part, "synthetic") == Some(true) => Body::GoesOn,
             "text" => Body::Text { id: said("id"), text: said("text") },
             "reasoning" => Body::Reasoning { id: said("id"), text: said("text") },
             "step_finish" => Body::StepFinish { reason: said("reason"), part },
