@@ -62,6 +62,9 @@ pub struct Serve {
     turn: Turn,
     /// Messages of people, whose parts are not answers.
     from_people: BTreeSet<String>,
+    /// Messages of the model in this turn, and in those before: what comes late is no answer to what was asked since.
+    messages: BTreeSet<String>,
+    past: BTreeSet<String>,
     /// Messages of the model that are not for people, such as summaries for itself.
     asides: BTreeSet<String>,
     thoughts: Texts,
@@ -109,6 +112,8 @@ impl Serve {
             approves_all: settings.own_flag(DANGER),
             turn: Turn::default(),
             from_people: BTreeSet::new(),
+            messages: BTreeSet::new(),
+            past: BTreeSet::new(),
             asides: BTreeSet::new(),
             thoughts: Texts::default(),
             thinking: BTreeSet::new(),
@@ -263,9 +268,12 @@ impl Serve {
             self.asides.insert(id.to_owned());
         }
         let is_finished = !field(field(info, "time"), "completed").is_null();
-        let is_ours = self.turn.answers(id, words(info, "parentID"), is_finished);
-        if is_ours
-            && !is_finished
+        if !self.turn.answers(id, words(info, "parentID"), is_finished) {
+            self.past.insert(id.to_owned());
+            return;
+        }
+        self.messages.insert(id.to_owned());
+        if !is_finished
             && !self.interrupted
             && let Some(error) = self.error.take()
         {
@@ -276,7 +284,7 @@ impl Serve {
 
     fn part(&mut self, part: &Value, is_ours: bool, out: &mut Output) {
         let message = text(part, "messageID").unwrap_or_default();
-        if self.from_people.contains(message) {
+        if self.from_people.contains(message) || self.past.contains(message) {
             return;
         }
         if std::mem::take(&mut self.retries) {
@@ -312,7 +320,8 @@ impl Serve {
     /// More of the text of a part.
     fn piece(&mut self, properties: &Value, out: &mut Output) {
         let message = text(properties, "messageID").unwrap_or_default();
-        if text(properties, "field") != Some("text") || self.asides.contains(message) {
+        let is_quiet = self.asides.contains(message) || self.past.contains(message);
+        if is_quiet || text(properties, "field") != Some("text") {
             return;
         }
         let (id, piece) =
@@ -413,6 +422,7 @@ impl Serve {
     /// The end of a turn. The next one begins with nothing of it but the names of its messages.
     fn completed(&mut self, error: Option<String>) -> EngineEvent {
         self.turn = Turn::default();
+        self.past.append(&mut self.messages);
         self.thoughts = Texts::default();
         self.thinking.clear();
         self.at_work.clear();

@@ -286,6 +286,27 @@ fn a_message_that_the_server_swallows_is_said_to_be_unanswered() {
 }
 
 #[test]
+fn an_answer_that_comes_too_late_is_not_the_answer_to_the_next_prompt() {
+    let stream = recorded("warm-hello");
+    let at = stream.lines().position(|line| line.contains(r#""role":"assistant""#)).unwrap();
+    for cut in [at, at + 4] {
+        let mut dialog = plan(&Opencode, Mode::Warm, None, &EngineSettings::default()).dialog;
+        let mut out = Output::default();
+        dialog.prompt("hi", &mut out);
+        let mut lines = stream.lines();
+        let mut hear = |line: &str, out: &mut Output| dialog.line(&serde_json::from_str(line).unwrap(), out);
+        lines.by_ref().take(cut).for_each(|line| hear(line, &mut out));
+        hear(r#"{"type":"session.idle","properties":{}}"#, &mut out);
+        dialog.settled(&mut out);
+        assert!(matches!(out.events.last(), Some(EngineEvent::Completed(_))), "it was given up");
+        let mut out = Output::default();
+        dialog.prompt("and now?", &mut out);
+        lines.for_each(|line| dialog.line(&serde_json::from_str(line).unwrap(), &mut out));
+        assert_eq!((out.events, dialog.answer_so_far()), (Vec::new(), String::new()), "{cut}");
+    }
+}
+
+#[test]
 fn words_during_the_run_belong_to_it() {
     let mut play = Play::new(&Opencode, Mode::Warm);
     play.prompt("hi");
