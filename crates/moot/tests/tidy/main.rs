@@ -113,7 +113,7 @@ fn the_openapi_file_is_current() {
 #[test]
 fn every_database_is_opened_in_the_one_way_that_a_backup_finds() {
     // A backup copies into a file that is no database of anybody's; whoever looks only needs no mark.
-    let known = ["crates/store/src/archive/backup.rs"];
+    let known = ["crates/store/src/archive/backup.rs", "crates/engines/src/engines/opencode/sessions.rs"];
     let shipped = |path: &Path| path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs");
     let mut opening = Vec::new();
     for (path, text) in sources().iter().filter(|(path, _)| shipped(path)) {
