@@ -17,34 +17,9 @@ use crate::event::{Ask, AskAnswer, EngineEvent};
 use crate::json::{field, flag, text, words};
 
 /// Families of events that say nothing about a run.
-const QUIET: [&str; 26] = [
-    "server.",
-    "plugin.",
-    "catalog.",
-    "reference.",
-    "integration.",
-    "installation.",
-    "project.",
-    "workspace.",
-    "worktree.",
-    "vcs.",
-    "lsp.",
-    "mcp.",
-    "pty.",
-    "tui.",
-    "ide.",
-    "file.",
-    "todo.",
-    "command.",
-    "global.",
-    "models-dev.",
-    "session.created",
-    "session.updated",
-    "session.deleted",
-    "session.diff",
-    "session.compacted",
-    "message.",
-];
+const QUIET: &str = "server. plugin. catalog. reference. integration. installation. project. workspace. worktree. vcs. \
+                     lsp. mcp. pty. tui. ide. file. todo. command. global. message. session.created session.updated \
+                     session.deleted session.diff session.compacted";
 
 /// Parts of a message that are neither words nor deeds.
 const QUIET_PARTS: [&str; 8] = ["step-start", "snapshot", "patch", "file", "agent", "subtask", "compaction", "retry"];
@@ -211,7 +186,7 @@ impl Serve {
             "session.error" if is_ours => self.failed(field(properties, "error")),
             "session.idle" if is_ours => self.idle(out),
             "session.error" | "session.idle" => {}
-            _ if QUIET.iter().any(|quiet| kind.starts_with(quiet)) => {}
+            _ if QUIET.split(' ').any(|quiet| kind.starts_with(quiet)) => {}
             _ => out.unknown(kind),
         }
         if self.turn.is_idle() {
