@@ -12,13 +12,20 @@ use crate::tools::{self, Folder};
 const BOOKKEEPING: [&str; 4] = ["subtype", "tool_use_id", "agent_id", "permission_suggestions"];
 
 /// Everything else that a request may say and do no more than its tool does; with any other field it is not known what it is.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 15] = [
     "tool_name",
     "input",
     "blocked_path",
     "description",
     "decision_reason",
     "decision_reason_type",
+    "decision_reason_code",
+    "decision_reason_rule_source",
+    "matched_ask_rule",
+    "server_policy_ask_only",
+    "classifier_approvable",
+    "default_to_no",
+    "requires_user_interaction",
     "display_name",
     "title",
 ];
