@@ -94,6 +94,7 @@ fn claude(session: &str, told: &Value) {
         }
         "user" => {
             static WAITING: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+            tell(&json!({"type": "user", "isReplay": true, "uuid": told["uuid"], "message": told["message"]}));
             let prompt = told["message"]["content"].as_str().unwrap_or_default();
             if WAITING.swap(prompt == "wait", std::sync::atomic::Ordering::SeqCst) {
                 return result(&format!("steered: {prompt}"), false);

@@ -8,10 +8,15 @@ use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
 mod asks;
+#[cfg(test)]
+mod recorded;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod translate;
+mod trouble;
+mod turns;
+mod usage;
 mod wire;
 
 pub(crate) const ID: EngineId = EngineId::new("claude");
@@ -38,6 +43,7 @@ impl Engine for Claude {
     fn own_keys(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("allowed_tools", "tools that may be used without asking, such as [\"Bash(git *)\", \"Edit\"]"),
+            ("background_wait_s", "how long a run waits in silence for what claude does in the background; 300"),
             ("effort", "how long it thinks: low, medium, high, xhigh, max"),
             ("permission_mode", "default, acceptEdits, plan or dontAsk"),
             ("use_api_billing", "true: passes ANTHROPIC_API_KEY on, so that runs are billed to it"),
@@ -75,7 +81,7 @@ impl Engine for Claude {
         let launch = launch(order)?;
         Ok(match order.mode {
             Mode::Plain => {
-                Plan { source: Source::Process(launch), dialog: Box::new(Plain(translate::State::new(order.folder))) }
+                Plan { source: Source::Process(launch), dialog: Box::new(Plain(translate::State::new(order))) }
             }
             Mode::Warm => Plan { source: Source::Process(launch), dialog: Box::new(stream::Stream::new(order)) },
         })
@@ -86,9 +92,11 @@ fn launch(order: &Order<'_>) -> Result<Launch, EngineError> {
     let settings = order.settings;
     let mut launch = Launch::of(order, &ID);
     match order.mode {
-        Mode::Plain => launch.args(["-p", "--output-format", "stream-json", "--verbose"]),
-        Mode::Warm => launch.args(["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]),
+        Mode::Plain => launch.args(["-p"]),
+        // Said back, our words are taken up.
+        Mode::Warm => launch.args(["--input-format", "stream-json", "--replay-user-messages"]),
     };
+    launch.args(["--output-format", "stream-json", "--verbose", "--include-partial-messages"]);
     let mode = settings.own_text("permission_mode");
     if let Some(wrong) = mode.filter(|mode| !ASKING_MODES.contains(mode)) {
         let sentence =
@@ -113,6 +121,8 @@ fn launch(order: &Order<'_>) -> Result<Launch, EngineError> {
     if !settings.own_flag("use_api_billing") {
         launch.without("ANTHROPIC_API_KEY");
     }
+    // It says when it is done with everything; a result is only the end of a turn.
+    launch.default_env("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1");
     Ok(launch)
 }
 
@@ -121,11 +131,15 @@ impl Translate for translate::State {
         translate::translate(self, &wire::ClaudeLine::read(line), out);
     }
 
+    fn settled(&mut self, out: &mut Output) {
+        translate::settled(self, out);
+    }
+
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
         translate::ended(self, exit, out);
     }
 
     fn answer_so_far(&self) -> String {
-        self.last_text().to_owned()
+        Self::answer_so_far(self)
     }
 }

@@ -27,7 +27,7 @@ struct Open {
 
 impl Stream {
     pub fn new(order: &Order<'_>) -> Self {
-        let (state, folder) = (translate::State::new(order.folder), Folder::new(order.folder));
+        let (state, folder) = (translate::State::new(order), Folder::new(order.folder));
         Self { state, folder, initialized: false, requests: 0, open: Vec::new() }
     }
 
@@ -53,6 +53,24 @@ impl Stream {
         let Some(at) = self.open.iter().position(|open| open.id == id) else { return };
         let ask = Ask::withdrawn(self.open.remove(at).id);
         out.event(EngineEvent::asked(&ID, ask));
+    }
+
+    /// Stops the turn, and what goes on beside it: an interrupt alone leaves the background running.
+    fn interrupt(&mut self, out: &mut Output) {
+        self.request(json!({"subtype": "interrupt"}), out);
+        self.state.turns.hurry();
+        let tasks: Vec<String> = self.state.turns.running().iter().map(|task| task.id.clone()).collect();
+        for task in tasks {
+            self.request(json!({"subtype": "stop_task", "task_id": task}), out);
+        }
+    }
+
+    /// People who were asked something take their time.
+    fn wait(&mut self, out: &mut Output) {
+        translate::go_on(&mut self.state, out);
+        if !self.open.is_empty() {
+            out.settle = None;
+        }
     }
 
     fn answer(&mut self, ask: &str, answer: &AskAnswer, out: &mut Output) -> Result<(), Unsupported> {
@@ -90,8 +108,14 @@ fn answered(input: &Value, answers: &[String]) -> Value {
     input
 }
 
-fn user(text: &str) -> Value {
-    json!({"type": "user", "session_id": "", "message": {"role": "user", "content": text}, "parent_tool_use_id": null})
+/// Words of ours, by whose number claude says when it takes them up. It must be new: a session drops what it knows.
+fn user(uuid: &str, text: &str) -> Value {
+    let message = json!({"role": "user", "content": text});
+    json!({"type": "user", "uuid": uuid, "session_id": "", "message": message, "parent_tool_use_id": null})
+}
+
+fn new_uuid() -> String {
+    uuid::Uuid::new_v4().to_string()
 }
 
 impl Dialog for Stream {
@@ -100,8 +124,9 @@ impl Dialog for Stream {
             self.initialized = true;
             self.request(json!({"subtype": "initialize", "hooks": null}), out);
         }
-        self.state.forget_answer();
-        out.send(&user(prompt));
+        let uuid = new_uuid();
+        self.state.prompt(&uuid, prompt);
+        out.send(&user(&uuid, prompt));
     }
 
     fn line(&mut self, line: &Value, out: &mut Output) {
@@ -111,15 +136,25 @@ impl Dialog for Stream {
             Body::ControlCancel { request_id } => self.withdrawn(request_id, out),
             _ => translate::translate(&mut self.state, &line, out),
         }
+        self.wait(out);
     }
 
     fn control(&mut self, control: &Control, out: &mut Output) -> Result<(), Unsupported> {
         match control {
-            Control::Steer(text) => out.send(&user(text)),
-            Control::Interrupt => self.request(json!({"subtype": "interrupt"}), out),
-            Control::Answer { ask, answer } => return self.answer(ask, answer, out),
+            Control::Steer(text) => {
+                let uuid = new_uuid();
+                self.state.turns.give(&uuid, text);
+                out.send(&user(&uuid, text));
+            }
+            Control::Interrupt => self.interrupt(out),
+            Control::Answer { ask, answer } => self.answer(ask, answer, out)?,
         }
+        self.wait(out);
         Ok(())
+    }
+
+    fn settled(&mut self, out: &mut Output) {
+        translate::settled(&mut self.state, out);
     }
 
     fn ended(&mut self, exit: &Exit, out: &mut Output) {
@@ -127,6 +162,6 @@ impl Dialog for Stream {
     }
 
     fn answer_so_far(&self) -> String {
-        self.state.last_text().to_owned()
+        self.state.answer_so_far()
     }
 }

@@ -21,6 +21,7 @@ fn the_command_line_is_the_documented_one_without_the_prompt() {
             "--output-format",
             "stream-json",
             "--verbose",
+            "--include-partial-messages",
             "--resume",
             "s-1",
             "--model",
@@ -31,11 +32,12 @@ fn the_command_line_is_the_documented_one_without_the_prompt() {
     );
     assert!(plain.env.contains(&("ANTHROPIC_API_KEY".to_owned(), None)));
     settings.own.insert("use_api_billing".into(), true.into());
-    assert!(launch(&Claude, Mode::Plain, None, &settings).env.is_empty());
+    let billed = launch(&Claude, Mode::Plain, None, &settings).env;
+    assert_eq!(billed, [("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS".to_owned(), Some("1".to_owned()))]);
     let warm = launch(&Claude, Mode::Warm, None, &EngineSettings::default()).args.join(" ");
     assert_eq!(
         warm,
-        "--input-format stream-json --output-format stream-json --verbose --permission-mode default --permission-prompt-tool stdio"
+        "--input-format stream-json --replay-user-messages --output-format stream-json --verbose --include-partial-messages --permission-mode default --permission-prompt-tool stdio"
     );
 }
 
