@@ -8,8 +8,6 @@ use crate::event::EngineId;
 use crate::resume::{ResumeCodec, ValueRule};
 
 mod asks;
-#[cfg(test)]
-mod recorded;
 mod stream;
 #[cfg(test)]
 mod tests;

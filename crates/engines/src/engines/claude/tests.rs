@@ -7,6 +7,8 @@ use crate::engine::{Control, EngineSettings, Mode};
 use crate::event::{AskAnswer, AskKind, EngineEvent};
 use crate::testing::{Play, launch};
 
+mod recorded;
+
 const SAMPLE: &str = include_str!("../../../tests/fixtures/claude.jsonl");
 
 #[test]

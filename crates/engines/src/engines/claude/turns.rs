@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use super::wire::{Outcome, Task, TaskNews};
 
-/// How long claude may take from one turn to the next, or to say that there is none.
+/// How long claude may take to begin the next turn, when it has not said that there is one.
 const NEXT_TURN_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same, when it says that it is at work; sooner or later it says that it is not.
+const AT_WORK_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Turns {
     /// The words of this run, the prompt first.
@@ -172,7 +174,9 @@ impl Turns {
             Wait::Turn
         } else if !self.tasks.is_empty() {
             Wait::AtMost(if self.hurry { NEXT_TURN_TIMEOUT } else { self.patience })
-        } else if self.owed || self.idle == Some(false) || self.given.iter().any(|given| !given.taken) {
+        } else if self.idle == Some(false) {
+            Wait::AtMost(AT_WORK_TIMEOUT)
+        } else if self.owed || self.given.iter().any(|given| !given.taken) {
             Wait::AtMost(NEXT_TURN_TIMEOUT)
         } else {
             Wait::Over

@@ -19,21 +19,24 @@ const MODEL_COUNTS: [(&str, &str); 4] = [
     ("cacheCreationInputTokens", "cache_creation_input_tokens"),
     ("outputTokens", "output_tokens"),
 ];
-const SPANS: [&str; 3] = ["duration_ms", "duration_api_ms", "num_turns"];
+const SPANS: [&str; 2] = ["duration_ms", "num_turns"];
 
 pub struct Usage {
     /// The session went on from an earlier process, and no turn of this one has ended yet.
     resumed: bool,
     /// The last total that claude said.
     total: f64,
-    /// It is known what every turn of this run cost.
+    /// The last time with the API that claude said; nothing where it is not known from where it counts.
+    api_ms: Option<u64>,
+    /// It is known what every turn of this run cost, and how long it was with the API.
     known: bool,
+    api_known: bool,
     sum: Map<String, Value>,
 }
 
 impl Usage {
     pub fn new(resumed: bool) -> Self {
-        Self { resumed, total: 0.0, known: true, sum: Map::new() }
+        Self { resumed, total: 0.0, api_ms: (!resumed).then_some(0), known: true, api_known: true, sum: Map::new() }
     }
 
     /// Adds the result of a turn.
@@ -48,7 +51,16 @@ impl Usage {
             }
             None => COUNTS.iter().for_each(|(name, ours)| self.count(ours, field(field(line, "usage"), name))),
         }
+        self.api_time(line);
         self.cost(line, since);
+    }
+
+    fn api_time(&mut self, line: &Value) {
+        let Some(now) = field(line, "duration_api_ms").as_u64() else { return };
+        let before = self.api_ms.replace(now);
+        self.api_known &= before.is_some();
+        let spent = now.checked_sub(before.unwrap_or(now)).unwrap_or(now);
+        self.count("duration_api_ms", &Value::from(spent));
     }
 
     fn cost(&mut self, line: &Value, since: Option<&Map<String, Value>>) {
@@ -87,6 +99,9 @@ impl Usage {
     /// All that this run used. What it cost is left out where it cannot be known; what the session cost is said instead.
     pub fn take(&mut self) -> Detail {
         let mut sum = std::mem::take(&mut self.sum);
+        if !std::mem::replace(&mut self.api_known, true) {
+            sum.remove("duration_api_ms");
+        }
         if !std::mem::replace(&mut self.known, true) {
             sum.remove("total_cost_usd");
             sum.insert("session_cost_usd".to_owned(), Value::from(self.total));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use folkmoot_action::CommandLine;
 use serde_json::{Value, json};
 
-use super::Claude;
+use super::super::{Claude, ID};
 use crate::contract::{Contract, Step};
 use crate::engine::{Control, Dialog, EngineSettings, Exit, Mode, Output, Piece};
 use crate::event::{ActionEvent, Ask, AskAnswer, Completed, EngineEvent, Subject};
@@ -42,7 +42,7 @@ fn played(name: &str) -> Play {
     let mode = if text.lines().next().unwrap().contains("stream-json") { Mode::Warm } else { Mode::Plain };
     let resume = ["resume", "other-folder"].iter().any(|begins| name.starts_with(begins)).then_some("SESSION");
     let dialog = plan(&Claude, mode, resume, &EngineSettings::default()).dialog;
-    let contract = Contract::new(super::ID, None);
+    let contract = Contract::new(ID, None);
     let runs = if mode == Mode::Plain { vec![Told::default()] } else { Vec::new() };
     let mut play = Play { dialog, contract, runs, sent: Vec::new(), unknown: Vec::new() };
     text.lines().skip(1).for_each(|line| play.line(line));
@@ -63,7 +63,7 @@ impl Play {
         let (word, rest) = ours.split_once(' ').unwrap_or((ours, ""));
         match word {
             "prompt" => {
-                self.contract = Contract::new(super::ID, None);
+                self.contract = Contract::new(ID, None);
                 self.runs.push(Told::default());
                 self.with(|dialog, out| dialog.prompt(rest, out));
             }
@@ -244,7 +244,7 @@ fn played_until(name: &str, holds: &str) -> Play {
     let mut play = played("hello");
     let mode = if stream(name).starts_with("# Claude Code 2.1.325, stream-json") { Mode::Warm } else { Mode::Plain };
     play.dialog = plan(&Claude, mode, None, &EngineSettings::default()).dialog;
-    (play.runs, play.sent, play.contract) = (vec![Told::default()], Vec::new(), Contract::new(super::ID, None));
+    (play.runs, play.sent, play.contract) = (vec![Told::default()], Vec::new(), Contract::new(ID, None));
     let text = stream(name);
     let lines: Vec<&str> = text.lines().skip(1).collect();
     let end = lines.iter().position(|line| line.contains(holds)).expect("such a line");
@@ -305,6 +305,8 @@ fn a_process_that_is_kept_warm_gives_every_prompt_its_own_answer_and_its_own_cos
     let play = played("keep-warm");
     let answers: Vec<&str> = play.runs.iter().map(|run| run.completed().answer.as_str()).collect();
     assert_eq!(answers, [HELLO, "Done. The tool said: hi", "Hello after thinking."]);
+    let api: Vec<&Value> = play.runs.iter().map(|run| &run.completed().usage["duration_api_ms"]).collect();
+    assert_eq!(api, [21, 60, 13], "where claude counts 21, 81, 94");
     let costs: Vec<&Value> = play.runs.iter().map(Told::cost).collect();
     assert_eq!(costs, [&json!(0.006_286), &json!(0.012_572), &json!(0.006_286)]);
     let commands = played("slash-2.1.197");
@@ -317,6 +319,10 @@ fn a_run_costs_what_it_costs_however_often_its_session_went_on() {
     assert_eq!(*played("hello").run().cost(), json!(0.006_286));
     assert_eq!(*played("resume").run().cost(), json!(0.006_286), "where claude says 0.012572");
     assert_eq!(played("resume").completed().usage["input_tokens"], 1234);
+    assert!(
+        !played("resume").completed().usage.contains_key("duration_api_ms"),
+        "which counts on, from nobody knows where"
+    );
     assert_eq!(*played("resume-2.1.197").run().cost(), json!(0.008_107_5), "which begins anew with every process");
 }
 
