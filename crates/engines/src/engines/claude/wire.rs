@@ -114,38 +114,16 @@ pub struct Outcome<'a> {
 }
 
 /// Lines of 2.1.197 and 2.1.325 that have nothing for people in them.
-const QUIET: [&str; 8] = [
-    "tool_progress",
-    "tool_use_summary",
-    "keep_alive",
-    "auth_status",
-    "prompt_suggestion",
-    "transcript_mirror",
-    "streamlined_text",
-    "streamlined_tool_use_summary",
-];
-const QUIET_SYSTEM: [&str; 20] = [
-    "status",
-    "thinking",
-    "thinking_tokens",
-    "task_progress",
-    "task_summary",
-    "post_turn_summary",
-    "turn_duration",
-    "session_metadata",
-    "session_title_changed",
-    "hook_started",
-    "hook_progress",
-    "hook_response",
-    "stop_hook_summary",
-    "compact_boundary",
-    "commands_changed",
-    "files_persisted",
-    "file_snapshot",
-    "memory_recall",
-    "permission_check_status",
-    "control_request_progress",
-];
+const QUIET: &str = "tool_progress tool_use_summary keep_alive auth_status prompt_suggestion transcript_mirror \
+                     streamlined_text streamlined_tool_use_summary";
+const QUIET_SYSTEM: &str = "status thinking thinking_tokens task_progress task_summary post_turn_summary turn_duration \
+                            session_metadata session_title_changed hook_started hook_progress hook_response \
+                            stop_hook_summary compact_boundary commands_changed files_persisted file_snapshot \
+                            memory_recall permission_check_status control_request_progress";
+
+fn is_one_of(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|known| known == name)
+}
 
 impl<'a> ClaudeLine<'a> {
     pub fn read(line: &'a Value) -> Self {
@@ -178,7 +156,7 @@ impl<'a> Body<'a> {
             }
             "control_cancel_request" => Self::ControlCancel { request_id: said("request_id") },
             "control_response" => Self::ControlResponse { error: text(field(line, "response"), "error") },
-            name if QUIET.contains(&name) => Self::Quiet,
+            name if is_one_of(QUIET, name) => Self::Quiet,
             name => Self::Unknown(name.to_owned()),
         }
     }
@@ -206,7 +184,7 @@ impl<'a> Body<'a> {
                 status: whole(line, "error_status"),
                 error: said("error"),
             }),
-            name if QUIET_SYSTEM.contains(&name) => Self::Quiet,
+            name if is_one_of(QUIET_SYSTEM, name) => Self::Quiet,
             name => Self::Unknown(format!("system.{name}")),
         }
     }
