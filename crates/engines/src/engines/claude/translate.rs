@@ -118,6 +118,7 @@ pub fn translate(state: &mut State, line: &ClaudeLine<'_>, out: &mut Output) {
             out.event(EngineEvent::retrying(&ID, state.trouble.retrying(retry)));
         }
         Body::RateLimit(info) => limit(state, info, out),
+        Body::Note(text) => note(state, text, out),
         Body::Assistant { api_error: Some(kind), .. } => state.trouble.api_error(kind),
         Body::Assistant { content, parent, .. } => {
             going_on(state, out);
@@ -344,10 +345,13 @@ fn result(state: &mut State, outcome: &Outcome<'_>, out: &mut Output) {
 /// An answer to what the run before left behind: shown, and never taken for the answer to this prompt.
 fn left_over(state: &mut State, answer: &str, out: &mut Output) {
     if !answer.trim().is_empty() {
-        let title = format!("about what went on in the background: {answer}");
-        let action = Action::new(state.note_id(), ActionKind::Note, title);
-        out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
+        note(state, &format!("about what went on in the background: {answer}"), out);
     }
+}
+
+fn note(state: &mut State, text: &str, out: &mut Output) {
+    let action = Action::new(state.note_id(), ActionKind::Note, text);
+    out.event(EngineEvent::action(&ID, action, Phase::Completed, Some(true)));
 }
 
 fn tell_what_runs(state: &mut State, out: &mut Output) {

@@ -27,6 +27,8 @@ pub enum Body<'a> {
     Task(TaskNews<'a>),
     Retry(Retry<'a>),
     RateLimit(&'a Value),
+    /// Words of claude itself to people, such as that another model goes on.
+    Note(&'a str),
     Assistant {
         content: Vec<Block<'a>>,
         parent: Option<&'a str>,
@@ -119,7 +121,9 @@ const QUIET: &str = "tool_progress tool_use_summary keep_alive auth_status promp
 const QUIET_SYSTEM: &str = "status thinking thinking_tokens task_progress task_summary post_turn_summary turn_duration \
                             session_metadata session_title_changed hook_started hook_progress hook_response \
                             stop_hook_summary compact_boundary commands_changed files_persisted file_snapshot \
-                            memory_recall permission_check_status control_request_progress";
+                            memory_recall permission_check_status permission_denied control_request_progress";
+const NOTES: &str = "informational notification model_fallback model_refusal_fallback model_refusal_no_fallback \
+                     model_consent_fallback";
 
 fn is_one_of(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|known| known == name)
@@ -184,6 +188,11 @@ impl<'a> Body<'a> {
                 status: whole(line, "error_status"),
                 error: said("error"),
             }),
+            // Only for whoever reads everything.
+            "informational" if said("level") == "info" => Self::Quiet,
+            name if is_one_of(NOTES, name) => {
+                words(line, "content").or_else(|| words(line, "text")).map_or(Self::Quiet, Self::Note)
+            }
             name if is_one_of(QUIET_SYSTEM, name) => Self::Quiet,
             name => Self::Unknown(format!("system.{name}")),
         }

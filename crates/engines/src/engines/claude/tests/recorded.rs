@@ -451,3 +451,12 @@ fn lines_that_nobody_knows_are_named() {
     }
     assert_eq!(play.unknown, ["hologram", "system.teleport"]);
 }
+
+#[test]
+fn what_claude_itself_says_to_people_is_a_note() {
+    let mut play = played_until("hello", "\"init\"");
+    // In the shapes that 2.1.325 declares; no fake model makes it say so.
+    play.line(r#"{"type":"system","subtype":"model_fallback","content":"another model goes on"}"#);
+    play.line(r#"{"type":"system","subtype":"informational","level":"info","content":"for the log"}"#);
+    assert_eq!(play.run().actions(), ["Completed + note another model goes on"]);
+}
