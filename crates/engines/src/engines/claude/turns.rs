@@ -21,7 +21,9 @@ pub struct Turns {
     /// Something in the background is done, and a turn about it comes.
     owed: bool,
     tasks: Vec<Running>,
-    /// What nobody waits for any more.
+    /// This run has begun something in the background.
+    has_background: bool,
+    /// What nobody waits for any more, by its own number and that of its run.
     given_up: HashSet<String>,
     patience: Duration,
     /// Somebody wants the end.
@@ -39,6 +41,7 @@ pub struct Running {
     pub id: String,
     pub kind: String,
     pub description: String,
+    run: String,
     /// People were told that it goes on.
     pub told: bool,
     foreground: bool,
@@ -57,7 +60,17 @@ pub enum Wait {
 impl Turns {
     pub fn new(patience: Duration) -> Self {
         let (given, tasks, given_up) = (Vec::new(), Vec::new(), HashSet::new());
-        Self { given, idle: None, busy: false, owed: false, tasks, given_up, patience, hurry: false }
+        Self {
+            given,
+            idle: None,
+            busy: false,
+            owed: false,
+            tasks,
+            has_background: false,
+            given_up,
+            patience,
+            hurry: false,
+        }
     }
 
     /// A new run: whatever the last one left behind is not waited for.
@@ -66,6 +79,7 @@ impl Turns {
         self.give_up();
         self.owed = false;
         self.hurry = false;
+        self.has_background = false;
         self.give(uuid, words);
     }
 
@@ -106,7 +120,10 @@ impl Turns {
         let ours = |uuid: &str| self.given.iter().any(|given| given.uuid == uuid);
         let answers = || outcome.answers.iter().filter_map(|uuid| uuid.as_str());
         let foreign = answers().next().is_some() && !answers().any(ours);
-        if foreign || (outcome.origin.is_some() && !prompt.taken) {
+        // Nobody said anything: it is about the background, and perhaps about that of another run.
+        let unasked = outcome.origin.is_some();
+        let given_up = outcome.origin_run.is_some_and(|run| self.given_up.contains(run));
+        if foreign || (unasked && (given_up || !self.has_background || !prompt.taken)) {
             return false;
         }
         answers().for_each(|uuid| self.taken(uuid));
@@ -139,8 +156,9 @@ impl Turns {
         if self.given_up.contains(task.id) || self.tasks.iter().any(|known| known.id == task.id) {
             return;
         }
-        let [id, kind, description] = [task.id, task.kind, task.description].map(str::to_owned);
-        self.tasks.push(Running { id, kind, description, told: false, foreground: task.foreground });
+        self.has_background = true;
+        let [id, run, kind, description] = [task.id, task.run, task.kind, task.description].map(str::to_owned);
+        self.tasks.push(Running { id, run, kind, description, told: false, foreground: task.foreground });
     }
 
     pub fn running(&mut self) -> &mut [Running] {
@@ -150,7 +168,7 @@ impl Turns {
     /// Nobody waits for what is in the background; returns what that is.
     pub fn give_up(&mut self) -> Vec<Running> {
         let tasks = std::mem::take(&mut self.tasks);
-        self.given_up.extend(tasks.iter().map(|task| task.id.clone()));
+        self.given_up.extend(tasks.iter().flat_map(|task| [task.id.clone(), task.run.clone()]));
         tasks
     }
 

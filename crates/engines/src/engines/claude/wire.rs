@@ -70,6 +70,8 @@ pub enum TaskNews<'a> {
 
 pub struct Task<'a> {
     pub id: &'a str,
+    /// One of perhaps many runs of it.
+    pub run: &'a str,
     pub kind: &'a str,
     pub description: &'a str,
     /// The turn itself waits for it.
@@ -108,6 +110,7 @@ pub struct Outcome<'a> {
     pub denials: &'a [Value],
     /// Why there was a turn at all, when nobody had said anything.
     pub origin: Option<&'a str>,
+    pub origin_run: Option<&'a str>,
     /// Which words of ours it answers, where it says so.
     pub answers: &'a [Value],
     pub status: Option<i64>,
@@ -207,6 +210,7 @@ impl<'a> Task<'a> {
         let foreground = flag(task, "is_backgrounded") == Some(false);
         (!aside("ambient") && !aside("off_host")).then(|| Self {
             id: said("task_id"),
+            run: said("run_id"),
             kind: said("task_type"),
             description: said("description"),
             foreground,
@@ -237,6 +241,7 @@ impl<'a> Outcome<'a> {
             errors: list(line, "errors"),
             denials: list(line, "permission_denials"),
             origin: words(field(line, "origin"), "kind"),
+            origin_run: words(field(line, "origin"), "runId"),
             answers: list(line, "user_message_uuids"),
             status: whole(line, "api_error_status"),
             reason: said("terminal_reason"),

@@ -298,6 +298,12 @@ fn what_the_last_run_left_behind_is_never_the_answer_to_the_next_prompt() {
     assert!(second.completed().answer.starts_with("You said so far: "), "{:?}", second.completed());
     let note = |title: &String| title.starts_with("Completed + note about what went on in the background: Called: ");
     assert!(second.actions().iter().any(note), "{:?}", second.actions());
+    for name in ["left-over-late", "left-over-late-2.1.197"] {
+        let play = played(name);
+        assert_eq!(play.completed().answer, "Beginning slowly. Now done slowly.", "{name}");
+        let note = |title: &String| title.starts_with("Completed + note about what went on in the background: ");
+        assert!(play.run().actions().iter().any(note), "{name}: {:?}", play.run().actions());
+    }
 }
 
 #[test]
