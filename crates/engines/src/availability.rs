@@ -1,16 +1,24 @@
-//! Which engines can be used here: where they are, which version, and why not.
+//! Which engines can be used here: where they are, which version, whether somebody is logged in, and why not.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use tokio::time::timeout;
 
-use crate::engine::{Engine, EngineError, EngineSettings, Launch, Mode, Order, passed};
+use crate::engine::{Engine, EngineError, EngineSettings, Exit, Launch, LocalServer, Mode, Order, Source, passed};
+use crate::event::EngineId;
 use crate::process::lines::Line;
 use crate::process::{Host, Process, find_program};
+use crate::programs;
+
+mod login;
+
+pub use login::Login;
 
 /// How long an engine may take to say its version.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// How a yes is kept.
+const YES: &str = "yes";
 
 /// What is known about an engine on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,18 +30,37 @@ pub struct Availability {
     pub warm: Option<bool>,
     /// Why it cannot be used.
     pub problem: Option<EngineError>,
+    pub login: Login,
+    /// What else is to be known, such as that nobody has tried this version.
+    pub notes: Vec<String>,
 }
 
 impl Availability {
+    /// Whether it can be started. Whether a run would get an answer is another question: see [`Self::trouble`].
     pub fn is_usable(&self) -> bool {
         self.problem.is_none()
     }
+
+    /// Why a run would get no answer.
+    pub fn trouble(&self) -> Option<&EngineError> {
+        match (&self.problem, &self.login) {
+            (Some(problem), _) | (None, Login::Out(problem)) => Some(problem),
+            _ => None,
+        }
+    }
 }
 
-/// Looks at one engine. Starts its program to ask for the version, never a session.
+/// Looks at one engine. Starts its program to ask for the version and the login, never a session.
 pub async fn look(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> Availability {
-    let mut found =
-        Availability { engine: engine.id().to_string(), path: None, version: None, warm: None, problem: None };
+    let mut found = Availability {
+        engine: engine.id().to_string(),
+        path: None,
+        version: None,
+        warm: None,
+        problem: None,
+        login: Login::Unknown,
+        notes: Vec::new(),
+    };
     if let Err(problem) = check_settings(engine, settings) {
         found.problem = Some(problem);
         return found;
@@ -42,26 +69,59 @@ pub async fn look(engine: &'static dyn Engine, settings: &EngineSettings, host: 
         found.version = Some(env!("CARGO_PKG_VERSION").to_owned());
         return found;
     }
-    let launch = launch(engine, settings);
-    match find_program(&launch) {
+    match find_program(&launch(engine, settings)) {
         Err(mut problem) => {
             if problem.hint.is_some() {
-                problem.hint = Some(format!("install it, or set `engines.{}.command` to where it is", engine.id()));
+                problem.hint = Some(not_installed(&engine.id(), settings));
             }
             found.problem = Some(problem);
         }
         Ok(path) => {
-            match said(launch, &["--version"], host).await {
-                Ok(text) => found.version = Some(version_in(&text)),
-                Err(reason) => {
-                    found.problem =
-                        Some(EngineError { sentence: format!("`{} --version`: {reason}", path.display()), hint: None });
-                }
-            }
+            ask_program(engine, settings, host, &path, &mut found).await;
             found.path = Some(path);
         }
     }
     found
+}
+
+fn not_installed(engine: &EngineId, settings: &EngineSettings) -> String {
+    match settings.command.is_empty() || engine == settings.command.as_str() {
+        true => format!("`moot engines install {engine}`, or set `engines.{engine}.command` to where it is"),
+        false => format!("install it, or set `engines.{engine}.command` to where it is"),
+    }
+}
+
+/// The version, whether it is a new one, and the login; asked now, because whoever looks wants to know how it is now.
+async fn ask_program(
+    engine: &'static dyn Engine,
+    settings: &EngineSettings,
+    host: &Host,
+    path: &Path,
+    found: &mut Availability,
+) {
+    let version = match said(launch(engine, settings), &["--version"], host).await {
+        Ok(text) => version_in(&text),
+        Err(reason) => {
+            let sentence = format!("`{} --version`: {reason}", path.display());
+            found.problem = Some(EngineError { sentence, hint: None });
+            return;
+        }
+    };
+    if let Some(program) = programs::of(&found.engine) {
+        found.notes.extend(program.note(&version));
+        if program.can_say_status(&version)
+            && let Some(launch) = launch_of_run(engine, settings)
+        {
+            found.login = login::look(program, launch, settings, host).await;
+        }
+    }
+    if found.login == Login::Free {
+        found.notes.push(format!(
+            "nobody is logged in, so it has only its free models; `moot engines login {}`",
+            found.engine
+        ));
+    }
+    found.version = Some(version);
 }
 
 /// Whether there is a program to start, without starting it.
@@ -69,10 +129,26 @@ pub fn is_installed(engine: &'static dyn Engine, settings: &EngineSettings) -> b
     !engine.needs_program() || find_program(&launch(engine, settings)).is_ok()
 }
 
-/// Whether the program knows the warm mode.
+/// Whether the program knows the warm mode. It is asked once; the answer holds for as long as it is the same program.
 pub async fn has_warm(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> bool {
     let Some(probe) = engine.warm_probe() else { return false };
-    said(launch(engine, settings), probe.args, host).await.is_ok_and(|text| text.contains(probe.says))
+    let launch = launch(engine, settings);
+    let Ok(program) = find_program(&launch) else { return false };
+    let question = format!("{} says {}", probe.args.join(" "), probe.says);
+    if let Some(known) = host.answers.get(&program, &question, SystemTime::now()) {
+        return known == YES;
+    }
+    // A program that could not answer may do so the next time.
+    let Ok(text) = said(launch, probe.args, host).await else { return false };
+    let knows = text.contains(probe.says);
+    host.answers.put(&program, &question, if knows { YES } else { "no" }, SystemTime::now());
+    knows
+}
+
+/// How the engine would be driven for somebody who can answer: warm where the configuration lets it and the program knows it.
+pub async fn mode(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> Mode {
+    let may = settings.own_text("mode") != Some("plain");
+    if may && has_warm(engine, settings, host).await { Mode::Warm } else { Mode::Plain }
 }
 
 /// Refuses keys that the engine does not know and settings that it would refuse to plan with.
@@ -97,8 +173,45 @@ fn launch(engine: &'static dyn Engine, settings: &EngineSettings) -> Launch {
     Launch { program, env, pass: passed(&engine.variables(), settings), folder, ..Launch::default() }
 }
 
-/// What the program says of itself, started like for a run: an engine may have changed its own program.
-async fn said(mut launch: Launch, args: &[&str], host: &Host) -> Result<String, String> {
+/// The command line of a run without its arguments: a program is asked in the environment that it works in.
+pub fn launch_of_run(engine: &'static dyn Engine, settings: &EngineSettings) -> Option<Launch> {
+    let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
+    let order = Order { settings, prompt: "", resume: None, folder: &folder, mode: Mode::Plain, now: 0 };
+    match engine.prepare(&order).ok()?.source {
+        Source::Process(launch) | Source::Server(LocalServer { launch, .. }) => {
+            Some(Launch { args: Vec::new(), ..launch })
+        }
+        Source::Script(_) => None,
+    }
+}
+
+/// What a program said, and how it ended.
+#[derive(Debug)]
+struct Heard {
+    output: String,
+    /// All that it wrote to standard error; an exit holds only the end of it.
+    errors: String,
+    exit: Exit,
+}
+
+impl Heard {
+    /// Some write to standard error what others write to standard output.
+    fn all(&self) -> String {
+        format!("{}{}", self.output, self.errors)
+    }
+}
+
+/// What the program says of itself.
+async fn said(launch: Launch, args: &[&str], host: &Host) -> Result<String, String> {
+    let heard = heard(launch, args, host).await?;
+    match heard.exit.is_success() {
+        true => Ok(heard.all()),
+        false => Err(heard.exit.failure("it").lines().next().unwrap_or_default().to_owned()),
+    }
+}
+
+/// Starts the program like for a run: an engine may have changed its own program.
+async fn heard(mut launch: Launch, args: &[&str], host: &Host) -> Result<Heard, String> {
     launch.args(args);
     let mut process = Process::start(&launch, host).map_err(|error| error.sentence)?;
     process.close_stdin();
@@ -113,12 +226,11 @@ async fn said(mut launch: Launch, args: &[&str], host: &Host) -> Result<String, 
         process.exit().await
     });
     let told = told.await;
+    let errors = process.stderr();
     process.end().await;
     match told {
         Err(_) => Err(format!("did not answer within {} s", ANSWER_TIMEOUT.as_secs())),
-        Ok(exit) if !exit.is_success() => Err(exit.failure("it").lines().next().unwrap_or_default().to_owned()),
-        // Some write their help to standard error.
-        Ok(exit) => Ok(format!("{}{}", String::from_utf8_lossy(&said), exit.stderr)),
+        Ok(exit) => Ok(Heard { output: String::from_utf8_lossy(&said).into_owned(), errors, exit }),
     }
 }
 

@@ -12,6 +12,7 @@ pub mod resume;
 pub mod engine;
 pub mod engines;
 mod json;
+pub mod programs;
 #[cfg(test)]
 mod testing;
 mod tools;

@@ -7,6 +7,7 @@ use folkmoot_engines::engine::EngineSettings;
 use folkmoot_engines::engines;
 use folkmoot_engines::locks::Locks;
 use folkmoot_engines::process::Host;
+use folkmoot_engines::process::answers::Answers;
 use folkmoot_engines::process::walls::{Hold, Walls};
 use folkmoot_engines::run::Runner;
 use folkmoot_hub::Hub;
@@ -24,7 +25,8 @@ pub const TEST_FOLDER: &str = "engine-test";
 pub fn runner(config: &Config) -> Runner {
     let folder = paths::data_dir(&Environment::of_process()).unwrap_or_else(|| config.data_dir());
     let runner = Runner::new(settings(config), Locks::shared(folder.join("threads")), engines::codecs());
-    runner.on(Host { walls: walls(config), ..Host::default() })
+    let answers = Answers::kept_in(folder.join("programs.json"));
+    runner.on(Host { walls: walls(config), answers, ..Host::default() })
 }
 
 /// The same for runs inside the hub, whose `/metrics` has what nobody here understood of the engines.

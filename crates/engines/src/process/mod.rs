@@ -22,17 +22,21 @@ use tokio::time::timeout;
 
 use crate::engine::{EngineError, Exit, Launch};
 
+pub mod answers;
 pub mod environment;
 pub mod lines;
 pub mod supervisor;
 mod tree;
 pub mod walls;
 
+use answers::Answers;
 use lines::{Line, Lines};
 use walls::Walls;
 
-/// How much of standard error is kept.
-const STDERR_KEPT: usize = 4096;
+/// How much of standard error is kept; some programs write their help there.
+const STDERR_KEPT: usize = 64 << 10;
+/// How much of it belongs to an error.
+const STDERR_SHOWN: usize = 4096;
 /// How long what an engine left behind may take to end by itself.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
@@ -60,6 +64,8 @@ pub struct Host {
     pub supervisor: Option<PathBuf>,
     /// What engines must not open.
     pub walls: Walls,
+    /// What their programs said about themselves.
+    pub answers: Answers,
 }
 
 pub struct Process {
@@ -191,13 +197,19 @@ impl Process {
         let _ = self.control.get_mut().write_all(order.as_bytes()).await;
     }
 
+    /// What it wrote to standard error, as far as it is kept.
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.lock()).into_owned()
+    }
+
     fn stderr_tail(&self) -> String {
-        let bytes = self.stderr.lock();
-        let text = String::from_utf8_lossy(&bytes);
-        let text = plain(&text);
+        let kept = self.stderr.lock();
+        let bytes = &kept[kept.len().saturating_sub(STDERR_SHOWN)..];
+        let text = String::from_utf8_lossy(bytes);
+        let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n' || *c == '\t').collect();
         // The first line may be cut in the middle.
         let whole =
-            if bytes.len() >= STDERR_KEPT { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
+            if bytes.len() >= STDERR_SHOWN { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
         whole.trim().to_owned()
     }
 }
@@ -261,7 +273,9 @@ pub fn find_program(launch: &Launch) -> Result<PathBuf, EngineError> {
     }
     let own = launch.env.iter().find(|(variable, _)| variable == "PATH").and_then(|(_, value)| value.clone());
     let path = own.map(OsString::from).or_else(|| std::env::var_os("PATH")).unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_executable(path));
+    // A service's path often lacks the place where people have their own programs, and where `moot engines install` puts them.
+    let folders = std::env::split_paths(&path).chain([expand_home("~/.local/bin")]);
+    let found = folders.map(|folder| folder.join(name)).find(|path| is_executable(path));
     found.ok_or_else(|| {
         let sentence = format!("`{name}` is not installed, or not in the search path");
         EngineError::new(sentence, format!("install it, or set `engines.{name}.command` to where it is"))

@@ -44,7 +44,7 @@ pub fn stage_within(engine: &str, mode: &str, env: &[(&str, &str)], locks: Locks
     let settings = BTreeMap::from([(engine.to_owned(), settings)]);
     let timeouts = EndTimeouts { grace: Duration::from_millis(300), term: Duration::from_millis(300) };
     let supervisor = Some(PathBuf::from(env!("CARGO_BIN_EXE_fake-engine")));
-    let host = Host { timeouts, supervisor, walls };
+    let host = Host { timeouts, supervisor, walls, ..Host::default() };
     let runner = Runner::new(settings, locks, engines::codecs()).on(host);
     Stage { folder, runner, engine: engines::find(engine).unwrap() }
 }
