@@ -4,7 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use folkmoot_action::Place;
 use folkmoot_action::deny::Subjects;
+use folkmoot_engines::engine::{EngineError, Mode};
 use folkmoot_engines::event::{Ask, AskKind, Subject};
+use folkmoot_engines::programs;
 
 use crate::inside::is_inside;
 use crate::settings::Policy;
@@ -27,6 +29,9 @@ pub fn rule(policy: Policy, deny: &[String], ask: &Ask, folder: &Path) -> Ruling
     if let Some(pattern) = deny.iter().find(|pattern| subjects.fit(pattern)) {
         return Ruling::Deny(format!("this is never allowed here (`{pattern}`)"));
     }
+    if policy == Policy::DangerouslyAllowAll && (deny.is_empty() || is_certain(ask)) {
+        return Ruling::Allow;
+    }
     if runs_something(ask) {
         return Ruling::AskPeople;
     }
@@ -37,10 +42,36 @@ pub fn rule(policy: Policy, deny: &[String], ask: &Ask, folder: &Path) -> Ruling
     }
 }
 
+/// Why an engine that is driven this way cannot be held to a policy: one that never asks cannot be told no. What is promised
+/// here and does not hold would be believed.
+pub fn unheld(engine: &str, mode: Mode, policy: Policy, deny: &[String]) -> Option<EngineError> {
+    if programs::asks(engine, mode) {
+        return None;
+    }
+    let (never, instead) = match programs::asks(engine, Mode::Warm) {
+        false => (format!("{engine} never asks before it acts"), "take claude, codex or opencode".to_owned()),
+        true => (
+            format!("{engine}, as it is set up here, does not ask before it acts"),
+            format!("let it be driven warm (`engines.{engine}.mode`, and a version that knows it; see `moot engines`)"),
+        ),
+    };
+    if policy != Policy::DangerouslyAllowAll {
+        let hint = format!("{instead}, or give the agent the policy `{}`", Policy::DangerouslyAllowAll.word());
+        return Some(EngineError::new(format!("{never}, so the policy `{}` would not hold", policy.word()), hint));
+    }
+    let hint = format!("{instead}, or take `deny` out");
+    (!deny.is_empty()).then(|| EngineError::new(format!("{never}, so its list `deny` would not hold"), hint))
+}
+
 /// The same question has the same fingerprint, whenever it is asked.
 pub fn fingerprint(agent: &str, engine: &str, ask: &Ask, folder: &Path, machine: &str) -> String {
     let folder = folder.to_string_lossy();
     ask.identity.fingerprint(&Place { agent, engine, folder: &folder, machine })
+}
+
+/// Whether every command in it can be read, so that the deny list saw all there is.
+fn is_certain(ask: &Ask) -> bool {
+    ask.proposal().lines().iter().all(|found| found.line.reading().is_certain())
 }
 
 /// Whether anything in it looks like a command, wherever it stands.
@@ -127,6 +158,98 @@ mod tests {
 
     fn ruled(policy: Policy, ask: &Ask) -> Ruling {
         rule(policy, &[], ask, Path::new("/project"))
+    }
+
+    /// What every engine asks about: a command, a change and a reading inside and outside of the project, and something else.
+    fn subjects(project: &Path) -> Vec<(&'static str, Ask)> {
+        let inside = project.join("a").to_string_lossy().into_owned();
+        let change = "item/fileChange/requestApproval";
+        let diff = |path: &str| json!({"changes": [{"path": path, "kind": {"type": "update"}, "diff": "@@"}]});
+        vec![
+            ("command", bash("ls")),
+            ("command", codex("item/commandExecution/requestApproval", json!({"command": "ls", "itemId": "i"}))),
+            ("command", opencode("bash", json!(["ls"]), json!({"command": "ls"}))),
+            ("command", script(json!({"command": "ls"}))),
+            ("edit", claude("Edit", json!({"file_path": inside, "old_string": "x", "new_string": "y"}))),
+            ("edit", codex(change, diff("a"))),
+            ("edit", opencode("edit", json!(["a"]), json!({"filepath": "a", "diff": "+x"}))),
+            ("edit outside", edit("/etc/passwd")),
+            ("edit outside", codex(change, diff("/etc/passwd"))),
+            (
+                "edit outside",
+                opencode("edit", json!(["/etc/passwd"]), json!({"filepath": "/etc/passwd", "diff": "+x"})),
+            ),
+            ("read", claude("Read", json!({"file_path": "a"}))),
+            ("read", opencode("read", json!(["a"]), json!({}))),
+            ("read outside", claude("Read", json!({"file_path": "/etc/passwd"}))),
+            ("read outside", opencode("read", json!(["/etc/passwd"]), json!({}))),
+            ("tool", claude("WebFetch", json!({"url": "https://x"}))),
+            ("tool", codex("item/permissions/requestApproval", json!({"permissions": {"network": true}}))),
+            ("tool", opencode("webfetch", json!(["https://x"]), json!({}))),
+            ("tool", script(json!({"tool_name": "New", "input": {}}))),
+            ("question", claude("AskUserQuestion", json!({"questions": []}))),
+            ("plan", claude("ExitPlanMode", json!({"plan": "x"}))),
+        ]
+    }
+
+    #[test]
+    fn every_policy_rules_by_what_is_asked_whatever_the_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "").unwrap();
+        let allowed = |policy: Policy, what: &str| match policy {
+            Policy::Ask => false,
+            Policy::AskCommands => ["edit", "read"].contains(&what),
+            Policy::AcceptEdits => what == "edit",
+            Policy::DangerouslyAllowAll => !["question", "plan"].contains(&what),
+        };
+        for policy in [Policy::Ask, Policy::AskCommands, Policy::AcceptEdits, Policy::DangerouslyAllowAll] {
+            for (what, ask) in subjects(folder.path()) {
+                let wanted = if allowed(policy, what) { Ruling::Allow } else { Ruling::AskPeople };
+                assert_eq!(rule(policy, &[], &ask, folder.path()), wanted, "{policy:?} {what} {ask:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_deny_list_holds_under_every_policy_and_for_every_engine() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "").unwrap();
+        let place = folder.path().join("a").to_string_lossy().into_owned();
+        let deny = ["ls".to_owned(), place, "/etc/passwd".to_owned(), "webfetch".to_owned()];
+        for policy in [Policy::Ask, Policy::AskCommands, Policy::AcceptEdits, Policy::DangerouslyAllowAll] {
+            for (what, ask) in subjects(folder.path()) {
+                let ruling = rule(policy, &deny, &ask, folder.path());
+                let named = what != "tool" || ask.title.to_lowercase().contains("fetch");
+                let is_denied = matches!(ruling, Ruling::Deny(_));
+                assert_eq!(is_denied, named && !["question", "plan"].contains(&what), "{policy:?} {what} {ask:?}");
+            }
+            let unclear = rule(policy, &deny, &bash("$x push"), folder.path());
+            assert_eq!(
+                unclear,
+                Ruling::AskPeople,
+                "{policy:?}: who denies anything wants to be asked about what is unclear"
+            );
+        }
+    }
+
+    #[test]
+    fn a_policy_is_promised_only_where_the_engine_asks() {
+        let asking = [Policy::Ask, Policy::AskCommands, Policy::AcceptEdits];
+        let deny = ["git push".to_owned()];
+        for engine in ["claude", "codex", "opencode", "script"] {
+            assert_eq!(unheld(engine, Mode::Warm, Policy::Ask, &deny), None, "{engine}");
+        }
+        for (engine, mode) in
+            [("pi", Mode::Warm), ("pi", Mode::Plain), ("claude", Mode::Plain), ("opencode", Mode::Plain)]
+        {
+            for policy in asking {
+                let error = unheld(engine, mode, policy, &[]).unwrap();
+                assert!(error.sentence.contains(policy.word()), "{error}");
+                assert!(error.hint.unwrap().contains("dangerously-allow-all"));
+            }
+            assert!(unheld(engine, mode, Policy::DangerouslyAllowAll, &deny).unwrap().sentence.contains("`deny`"));
+            assert_eq!(unheld(engine, mode, Policy::DangerouslyAllowAll, &[]), None);
+        }
     }
 
     #[test]

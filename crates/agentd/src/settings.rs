@@ -78,4 +78,17 @@ pub enum Policy {
     Ask,
     AskCommands,
     AcceptEdits,
+    DangerouslyAllowAll,
+}
+
+impl Policy {
+    /// As people write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::AskCommands => "ask-commands",
+            Self::AcceptEdits => "accept-edits",
+            Self::DangerouslyAllowAll => "dangerously-allow-all",
+        }
+    }
 }

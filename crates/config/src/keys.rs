@@ -262,8 +262,8 @@ pub const KEYS: &[Key] = &[
     key("agents.*.capabilities", Kind::TextList, "what it can do, for the router"),
     key(
         "agents.*.policy",
-        Kind::Choice(&["ask", "ask-commands", "accept-edits"]),
-        "what it may do without asking: nothing, all but commands, changes of files inside the project",
+        Kind::Choice(&["ask", "ask-commands", "accept-edits", "dangerously-allow-all"]),
+        "what it may do without asking: nothing, all but commands, changes of files inside the project, everything",
     ),
     key("agents.*.deny", Kind::TextList, "what it may never do: patterns over tool and command, `*` for anything"),
     key("agents.*.worktrees", Kind::Flag, "whether each thread gets a git work tree and a branch of its own"),

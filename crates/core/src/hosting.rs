@@ -40,6 +40,8 @@ pub enum Policy {
     AskCommands,
     /// Changes of files inside the project.
     AcceptEdits,
+    /// Everything: nobody is asked. The only one for engines that cannot ask.
+    DangerouslyAllowAll,
 }
 
 impl Policy {
@@ -48,6 +50,7 @@ impl Policy {
             Self::Ask => "ask",
             Self::AskCommands => "ask-commands",
             Self::AcceptEdits => "accept-edits",
+            Self::DangerouslyAllowAll => "dangerously-allow-all",
         }
     }
 }

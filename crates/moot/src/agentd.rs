@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use folkmoot_agentd::settings::{EngineAgent, Kind, Policy, ProgramAgent, Worktrees};
+use folkmoot_agentd::settings::{EngineAgent, Kind, ProgramAgent, Worktrees};
 use folkmoot_agentd::{AgentSpec, DaemonError, DaemonSettings, Handle};
 use folkmoot_core::command::{Command, HostAgent, Reply, WelcomeGuest};
 use folkmoot_core::hosting::{self as core_hosting, Hosted};
@@ -62,7 +62,7 @@ fn engine(config: &Config, data_dir: &Path, name: &str, agent: &Agent) -> Engine
         project,
         system_prompt: agent.system_prompt.clone(),
         capabilities: agent.capabilities.clone(),
-        policy: policy(agent.policy),
+        policy: hosting::policy(agent.policy),
         deny: agent.deny.clone(),
         worktrees,
     }
@@ -84,14 +84,6 @@ fn folder_of(config: &Config, data_dir: &Path, name: &str, project: Option<&str>
 
 fn filled(text: &str) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
-}
-
-fn policy(policy: core_hosting::Policy) -> Policy {
-    match policy {
-        core_hosting::Policy::Ask => Policy::Ask,
-        core_hosting::Policy::AskCommands => Policy::AskCommands,
-        core_hosting::Policy::AcceptEdits => Policy::AcceptEdits,
-    }
 }
 
 /// What this machine is called in runs.
@@ -241,7 +233,7 @@ async fn wanted(local: &Local) -> Vec<AgentSpec> {
             project: hosted.project,
             system_prompt: card.system_prompt,
             capabilities: card.capabilities,
-            policy: policy(hosted.policy),
+            policy: hosting::policy(hosted.policy),
             deny: hosted.deny,
             worktrees,
         };

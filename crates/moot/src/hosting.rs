@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use axum::extract::FromRef;
 use folkmoot_core::event::Event;
-use folkmoot_core::hosting::Hosted;
+use folkmoot_core::hosting::{Hosted, Policy};
 use folkmoot_core::ids::HostedId;
 use folkmoot_core::record::Record;
 use folkmoot_core::{State, access};
-use folkmoot_engines::availability;
+use folkmoot_engines::availability::{self, Availability};
+use folkmoot_engines::engine::{EngineError, Mode};
 use folkmoot_engines::engines;
 use folkmoot_hub::Hub;
 use tokio::sync::watch;
@@ -115,7 +116,41 @@ pub fn problem(local: &Local, name: &str, hosted: &Hosted) -> Option<String> {
     if !availability::is_installed(engine, &settings) {
         return Some(format!("the program of the engine `{}` is not installed", hosted.engine));
     }
+    if let Some(error) = unheld(local.config(), &hosted.engine, hosted.policy, &hosted.deny) {
+        return Some(error.sentence);
+    }
     folder(local.config(), local.hub.data_dir(), name, hosted.project.as_deref()).err()
+}
+
+/// Why the engine, as the configuration has it, cannot be held to this policy.
+pub fn unheld(config: &Config, engine: &str, policy: Policy, deny: &[String]) -> Option<EngineError> {
+    unheld_in(mode(config, engine), engine, policy, deny)
+}
+
+/// The same for an engine that is driven this way.
+pub fn unheld_in(mode: Mode, engine: &str, policy: Policy, deny: &[String]) -> Option<EngineError> {
+    folkmoot_agentd::policy::unheld(engine, mode, self::policy(policy), deny)
+}
+
+/// A policy as the daemon knows it.
+pub fn policy(policy: Policy) -> folkmoot_agentd::Policy {
+    match policy {
+        Policy::Ask => folkmoot_agentd::Policy::Ask,
+        Policy::AskCommands => folkmoot_agentd::Policy::AskCommands,
+        Policy::AcceptEdits => folkmoot_agentd::Policy::AcceptEdits,
+        Policy::DangerouslyAllowAll => folkmoot_agentd::Policy::DangerouslyAllowAll,
+    }
+}
+
+/// How agents drive an engine that was looked at.
+pub fn mode_of(config: &Config, found: &Availability) -> Mode {
+    if found.warm == Some(true) { mode(config, &found.engine) } else { Mode::Plain }
+}
+
+/// How agents drive an engine, if its program can.
+pub fn mode(config: &Config, engine: &str) -> Mode {
+    let settings = runner::settings(config).remove(engine).unwrap_or_default();
+    if settings.own_text("mode") == Some("plain") { Mode::Plain } else { Mode::Warm }
 }
 
 /// Names of members may hold what paths do not like.

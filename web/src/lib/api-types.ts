@@ -321,13 +321,22 @@ export interface components {
             content: string;
         };
         Engine: {
+            /** @description Whether agents made of it can ask before they act; else they take only the policy `dangerously-allow-all`. */
+            asks: boolean;
             /** @description The program that is started. */
             command: string;
             found: boolean;
             hint: string | null;
             /** @example claude */
             id: string;
-            /** @description Why it cannot be used, and what helps. */
+            /**
+             * @description What its program says about its login: `in`, `out`, `free` (nobody is, but some models need none) or `unknown`.
+             * @example in
+             */
+            login: string;
+            /** @description What else is to be known, such as that nobody has tried this version. */
+            notes: string[];
+            /** @description Why it cannot be used, or would get no answer, and what helps. */
             problem: string | null;
             version: string | null;
         };
@@ -846,7 +855,7 @@ export interface components {
             voice_channel_id: string;
         };
         /** @enum {string} */
-        Policy: "ask" | "ask-commands" | "accept-edits";
+        Policy: "ask" | "ask-commands" | "accept-edits" | "dangerously-allow-all";
         /** @description A connected agent, as REST shows it. */
         PoolAgent: {
             agent_id: string;

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::recent::Recent;
 use super::{Begun, Daemon, Hosted, Live, RunPlace, Ticket};
 use crate::journal::KeptRun;
-use crate::prompt;
 use crate::wake::Wake;
+use crate::{policy, prompt};
 
 /// The longest detail of an action; the hub keeps no more.
 const MAX_DETAIL_BYTES: usize = 16 << 10;
@@ -95,6 +95,12 @@ impl Daemon {
             let why = format!("there is no engine `{}`", live.engine);
             return self.over(ticket, RunEnd::Failed, Some(why)).await;
         };
+        let spec = &live.agent.spec;
+        if let Some(why) = policy::unheld(&live.engine, begun.mode, spec.policy, &spec.deny)
+            && self.modes.is_installed(&engine.id())
+        {
+            return self.over(ticket, RunEnd::Failed, Some(why.whole())).await;
+        }
         let kept = begun.kept.as_ref().filter(|kept| kept.engine == live.engine).map(|kept| kept.resume.clone());
         let of_run = begun.run.resume.clone().filter(|resume| begun.resumed && !resume.is_empty()).or(kept);
         let session = &live.wake.session;

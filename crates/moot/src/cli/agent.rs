@@ -4,13 +4,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use folkmoot_engines::engine::EngineError;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::client::{HubArgs, Session, items, text};
 use super::{Fault, Settings, agentd as daemon, data_dir_override, engines, machine, output};
-use crate::agentd;
 use crate::config::{Config, Sources, edit};
+use crate::{agentd, hosting};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\
@@ -50,8 +51,9 @@ pub struct AddArgs {
     /// What it is told about its part.
     #[arg(long, value_name = "TEXT")]
     system_prompt: Option<String>,
-    /// What it may do without asking: ask, ask-commands or accept-edits.
-    #[arg(long, value_parser = ["ask", "ask-commands", "accept-edits"])]
+    /// What it may do without asking: ask (nothing), ask-commands, accept-edits or dangerously-allow-all. An engine that
+    /// cannot ask, such as pi, takes only the last.
+    #[arg(long, value_parser = ["ask", "ask-commands", "accept-edits", "dangerously-allow-all"])]
     policy: Option<String>,
     /// Give each thread a git work tree and a branch of its own.
     #[arg(long)]
@@ -110,6 +112,7 @@ async fn add(settings: &Settings, args: AddArgs) -> anyhow::Result<()> {
         engines::find(engine)?;
     }
     let config = settings.load()?.config;
+    check_policy(&config, &args)?;
     let folder = checked_project(&config, args.project.as_deref())?;
     let session = Session::open(settings, &args.hub).await?;
     let agent = member(&session, &args).await?;
@@ -128,6 +131,19 @@ async fn add(settings: &Settings, args: AddArgs) -> anyhow::Result<()> {
         false => "Start the daemon: moot agentd start",
     });
     Ok(())
+}
+
+/// Refuses a policy that the engine cannot be held to, with what the configuration says of the agent already.
+fn check_policy(config: &Config, args: &AddArgs) -> anyhow::Result<()> {
+    let Some(engine) = &args.engine else { return Ok(()) };
+    let known = config.agents.get(&args.name);
+    let said = args.policy.as_deref().map(|word| serde_json::from_value(Value::from(word))).transpose()?;
+    let policy = said.or_else(|| known.map(|agent| agent.policy)).unwrap_or_default();
+    let deny = known.map(|agent| agent.deny.as_slice()).unwrap_or_default();
+    match hosting::unheld(config, engine, policy, deny) {
+        None => Ok(()),
+        Some(EngineError { sentence, hint }) => Err(Fault { sentence, hint, usage: true }.into()),
+    }
 }
 
 /// A folder is kept as a whole path, because the daemon runs elsewhere.

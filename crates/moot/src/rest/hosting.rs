@@ -103,7 +103,7 @@ pub struct HostBody {
     system_prompt: Option<String>,
     #[serde(default)]
     capabilities: Vec<String>,
-    /// `ask` (default), `ask-commands` or `accept-edits`.
+    /// `ask` (default), `ask-commands`, `accept-edits` or `dangerously-allow-all`; an engine that cannot ask takes only the last.
     #[serde(default)]
     #[schema(value_type = Option<schemas::Policy>)]
     policy: Policy,
@@ -137,6 +137,9 @@ pub async fn create(caller: Caller, State(local): State<Local>, Body(body): Body
     }
     if let Some(Err(error)) = body.model.as_deref().filter(|model| !model.is_empty()).map(words::model) {
         return Err(ApiError::bad_request(error.sentence));
+    }
+    if let Some(error) = hosting::unheld(local.config(), &body.engine, body.policy, &body.deny) {
+        return Err(ApiError::bad_request(format!("{}; {}", error.sentence, error.hint.unwrap_or_default())));
     }
     hosting::folder(local.config(), local.hub.data_dir(), &body.name, body.project.as_deref())
         .map_err(ApiError::bad_request)?;

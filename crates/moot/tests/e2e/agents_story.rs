@@ -220,6 +220,29 @@ async fn an_engine_that_is_not_there_is_a_failed_run_that_says_so() {
 }
 
 #[tokio::test]
+async fn an_engine_that_cannot_ask_is_no_agent_whose_policy_asks() {
+    let (_hub, alice, fake) = hub_with_fake().await;
+    let general = alice.add_channel("general", &[]).await;
+    let said = alice.rest.post("/v1/hosting", json!({"name": "pi", "engine": "pi"})).await.refused(400, "BAD_REQUEST");
+    assert!(said.to_string().contains("pi never asks before it acts"), "{said:#}");
+    let denies = json!({"name": "pi", "engine": "pi", "policy": "dangerously-allow-all", "deny": ["git push"]});
+    alice.rest.post("/v1/hosting", denies).await.refused(400, "BAD_REQUEST");
+    let trusted = json!({"name": "pi", "engine": "pi", "policy": "dangerously-allow-all"});
+    alice.rest.post("/v1/hosting", trusted).await.created();
+    let engines = alice.rest.get("/v1/engines").await.ok();
+    let asks = |id: &str| items(&engines).iter().find(|engine| engine["id"] == id).unwrap()["asks"].clone();
+    assert_eq!((asks("pi"), asks("claude")), (json!(false), json!(true)), "{engines:#}");
+    // A program that turns out not to know how to ask: nothing is done in the plain way instead.
+    let text_of = std::fs::read_to_string(&fake.program).unwrap();
+    std::fs::write(&fake.program, text_of.replace("--input-format", "--nothing")).unwrap();
+    hosted(&alice, "claude", json!({})).await;
+    alice.post(&general, "@claude hello").await;
+    let run = runs(&alice, &general, "failed", 1).await.remove(0);
+    assert!(text(&run, "error").contains("does not ask before it acts"), "{run:#}");
+    assert_eq!(fake.note("starts"), "", "it was not started");
+}
+
+#[tokio::test]
 async fn only_the_operator_hosts_and_bad_input_is_refused() {
     let (_hub, alice, _fake) = hub_with_fake().await;
     let bob = alice.add_human("bob").await;

@@ -58,7 +58,7 @@ enums! {
     DeliveryState of CoreDeliveryState:
         Queued, Leased, Admitted, Answered, Passed, Failed, Expired, Cancelled, Suppressed;
     WakeReason of CoreWakeReason: Mention, Dm, ThreadReply, TaskAssigned, Manual;
-    Policy of CorePolicy: Ask, AskCommands, AcceptEdits;
+    Policy of CorePolicy: Ask, AskCommands, AcceptEdits, DangerouslyAllowAll;
 }
 
 fn named_values<T: serde::Serialize>(all: &[T]) -> RefOr<Schema> {
@@ -127,7 +127,10 @@ mod tests {
     #[test]
     fn an_enum_has_the_values_that_are_written() {
         assert_eq!(described::<TaskStatus>()["enum"], json!(["todo", "in_progress", "review", "done"]));
-        assert_eq!(described::<Policy>()["enum"], json!(["ask", "ask-commands", "accept-edits"]));
+        assert_eq!(
+            described::<Policy>()["enum"],
+            json!(["ask", "ask-commands", "accept-edits", "dangerously-allow-all"])
+        );
         let told = [CoreDeliveryState::Queued, CoreDeliveryState::Suppressed].map(CoreDeliveryState::as_str);
         let states = &described::<DeliveryState>()["enum"];
         assert_eq!([&states[0], &states[8]], told);

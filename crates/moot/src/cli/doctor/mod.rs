@@ -9,6 +9,7 @@ use super::output::{self, Paint};
 use super::{Settings, data_dir_override};
 use crate::config::{Loaded, Override};
 
+mod agents;
 mod checks;
 mod database;
 mod telegram;
@@ -108,6 +109,7 @@ fn examine(loaded: &Loaded) -> anyhow::Result<Vec<Finding>> {
     findings.push(checks::open_files());
     findings.push(checks::walls(&loaded.config));
     findings.push(runtime.block_on(checks::profile()));
+    findings.extend(runtime.block_on(agents::check(&loaded.config)));
     findings.extend(runtime.block_on(telegram::check(&loaded.config)));
     Ok(findings)
 }
