@@ -6,12 +6,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use folkmoot_engines::availability;
-use folkmoot_engines::engine::{Engine, Mode};
+use folkmoot_engines::engine::{Engine, EngineError, Mode};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{Ask, AskAnswer, Completed, EngineEvent, ResumeToken};
 use folkmoot_engines::process::Host;
+use folkmoot_engines::programs::{self, Program};
 use folkmoot_engines::progress::Progress;
 use folkmoot_engines::run::{Request, Run, RunHandle};
+use folkmoot_engines::words;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::engines::find;
@@ -26,7 +28,7 @@ use keyboard::{Keyboard, Word};
 use screen::Screen;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = after_help())]
 pub struct Args {
     /// codex, claude, opencode, pi or script; `moot engines` says which can be used.
     engine: String,
@@ -36,6 +38,12 @@ pub struct Args {
     /// Continue this session: its token, or a whole resume line.
     #[arg(long, value_name = "TOKEN")]
     resume: Option<String>,
+    /// Another model than the configured one, in the engine's own words.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How long it thinks; each engine has its own words for it, see below.
+    #[arg(long, value_name = "LEVEL")]
+    effort: Option<String>,
     /// Work in this folder instead of the current one.
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
@@ -50,14 +58,25 @@ pub struct Args {
     plain: bool,
 }
 
+fn after_help() -> String {
+    let levels = |program: &Program| match program.levels {
+        [] => format!("  {:10}what the model has, such as high or max", program.engine),
+        levels => format!("  {:10}{}", program.engine, levels.join(", ")),
+    };
+    let levels: Vec<String> = programs::ALL.iter().map(levels).collect();
+    format!("{}\n\nLevels for `--effort`:\n{}", AFTER_HELP, levels.join("\n"))
+}
+
 const AFTER_HELP: &str = "\
 The answer and the resume line go to standard output, the progress to standard error.
-Ctrl-C cancels the run and prints the resume line (exit code 130).
+Ctrl-C cancels the run and prints the resume line (exit code 130). When the input ends, nobody is there any more, and
+every question of the engine is answered with no.
 
 Examples:
   moot run script \"hello\"                       a demonstration without any engine
   moot run codex \"fix the failing test\"
   moot run claude --resume 1b2c3d \"and now the docs\"
+  moot run claude --model opus --effort high \"why is this slow?\"
   git diff | moot run claude
   moot run opencode --json \"what is this?\" | jq .type";
 
@@ -74,20 +93,41 @@ async fn follow(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let config = settings.load()?.config;
     let runner = runner::runner(&config);
     let own = runner.settings(&engine.id());
-    availability::check_settings(engine, &own).map_err(|error| Fault {
-        sentence: error.sentence,
-        hint: error.hint,
-        usage: true,
-    })?;
+    availability::check_settings(engine, &own).map_err(usage)?;
+    check_words(engine, &args)?;
     let (prompt, from_input) = prompt(&args)?;
     let resume = args.resume.as_deref().map(|text| token(engine, text)).transpose()?;
     let folder = folder(args.cwd.as_ref())?;
     let attended = !from_input && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && !args.json;
     let mode = mode(engine, &own, &runner.host(), &args, attended).await?;
     let place = folder.to_string_lossy().into_owned();
-    let run = runner.run(engine, Request { prompt, resume, folder, mode, ..Request::default() });
+    let (model, reasoning) = (args.model.clone(), args.effort.clone());
+    let run = runner.run(engine, Request { prompt, resume, folder, mode, model, reasoning });
     let listens = mode == Mode::Warm && !from_input && (attended || args.json);
     Session::new(engine, run, place, args.json, listens, attended)?.follow().await
+}
+
+fn usage(error: EngineError) -> Fault {
+    Fault { sentence: error.sentence, hint: error.hint, usage: true }
+}
+
+/// A model and a level that the engine would not understand are refused here: most engines go on without a word.
+fn check_words(engine: &'static dyn Engine, args: &Args) -> Result<(), Fault> {
+    let id = engine.id();
+    let program = programs::of(id.as_str());
+    if let Some(model) = &args.model {
+        words::model(model).map_err(usage)?;
+        program.ok_or_else(|| Fault::usage(format!("{id} has no models")).hint("leave out `--model`"))?;
+    }
+    if let Some(level) = &args.effort {
+        words::level(level).map_err(usage)?;
+        let known = program.ok_or_else(|| Fault::usage(format!("{id} does not think")).hint("leave out `--effort`"))?;
+        if !known.levels.is_empty() && !known.levels.contains(&level.as_str()) {
+            let fault = Fault::usage(format!("`{level}` is no level of thinking that {id} knows"));
+            return Err(fault.hint(format!("it knows {}", known.levels.join(", "))));
+        }
+    }
+    Ok(())
 }
 
 fn prompt(args: &Args) -> anyhow::Result<(String, bool)> {
@@ -252,9 +292,23 @@ impl Session {
             self.screen.ask(ask, &shown);
             return;
         }
+        self.deny(&ask.id).await;
+    }
+
+    /// No, because nobody is there. That an engine no longer waits for it is no trouble.
+    async fn deny(&mut self, ask: &str) {
         let note = "nobody is here to answer".to_owned();
-        let _ = self.handle.answer(&ask.id, AskAnswer::Deny { note, stop: false }).await;
-        self.progress.answered(&ask.id);
+        self.progress.answered(ask);
+        let _ = self.handle.answer(ask, AskAnswer::Deny { note, stop: false }).await;
+    }
+
+    /// The input has ended: what is asked, now or later, is answered with no.
+    async fn left_alone(&mut self) {
+        self.attended = false;
+        self.screen.remark("The input has ended: what is asked from now on is answered with no.");
+        for ask in self.progress.asks().to_vec() {
+            self.deny(&ask.id).await;
+        }
     }
 
     async fn word(&mut self, word: Word) {
@@ -272,9 +326,19 @@ impl Session {
             },
             Word::Steer(text) => self.handle.steer(text).await,
             Word::Interrupt => self.handle.interrupt().await,
+            Word::Nonsense(line) => {
+                output::note(&format!("not understood: {}", output::printable(&line)));
+                Ok(())
+            }
+            Word::End => {
+                self.left_alone().await;
+                Ok(())
+            }
         };
-        if let Err(error) = done {
-            self.screen.remark(&error.to_string());
+        match done {
+            Err(error) if self.json => output::note(&error.to_string()),
+            Err(error) => self.screen.remark(&error.to_string()),
+            Ok(()) => {}
         }
     }
 

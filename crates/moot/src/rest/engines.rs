@@ -8,6 +8,7 @@ use folkmoot_engines::availability::{self, Availability};
 use folkmoot_engines::engine::{Engine, EngineSettings, Mode};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{Completed, EngineEvent};
+use folkmoot_engines::programs;
 use folkmoot_engines::run::Request;
 use folkmoot_hub::auth::limits::RetryAfter;
 use folkmoot_hub::request::{Answer, ApiError, Caller, Path, reply};
@@ -16,7 +17,7 @@ use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use crate::hosting::Local;
+use crate::hosting::{self, Local};
 use crate::runner;
 
 /// How long an engine may take to answer the test.
@@ -35,25 +36,36 @@ pub struct EngineObject {
     version: Option<String>,
     /// The program that is started.
     command: String,
-    /// Why it cannot be used, and what helps.
+    /// Why it cannot be used, or would get no answer, and what helps.
     #[schema(required = true)]
     problem: Option<String>,
     #[schema(required = true)]
     hint: Option<String>,
+    /// What its program says about its login: `in`, `out`, `free` (nobody is, but some models need none) or `unknown`.
+    #[schema(example = "in")]
+    login: &'static str,
+    /// What else is to be known, such as that nobody has tried this version.
+    notes: Vec<String>,
+    /// Whether agents made of it can ask before they act; else they take only the policy `dangerously-allow-all`.
+    asks: bool,
 }
 
 impl EngineObject {
-    fn new(found: &Availability, settings: &EngineSettings) -> Self {
+    fn new(found: &Availability, settings: &EngineSettings, mode: Mode) -> Self {
+        let trouble = found.trouble().cloned();
         let found = found.clone();
         let command = if settings.command.is_empty() { found.engine.clone() } else { settings.command.clone() };
-        let (problem, hint) = found.problem.map(|problem| (problem.sentence, problem.hint)).unzip();
+        let (problem, hint) = trouble.map(|trouble| (trouble.sentence, trouble.hint)).unzip();
         Self {
+            asks: programs::asks(&found.engine, mode),
+            found: found.is_usable(),
             id: found.engine,
-            found: problem.is_none(),
             version: found.version,
             command,
             problem,
             hint: hint.flatten(),
+            login: found.login.word(),
+            notes: found.notes,
         }
     }
 }
@@ -72,7 +84,10 @@ pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
         join_all(looks).await
     };
     let found = local.hosting().engines().found(local.hub.now(), look).await;
-    reply::ok(&found.iter().map(|found| EngineObject::new(found, &of(&found.engine))).collect::<Vec<_>>())
+    let object = |found: &Availability| {
+        EngineObject::new(found, &of(&found.engine), hosting::mode(local.config(), &found.engine))
+    };
+    reply::ok(&found.iter().map(object).collect::<Vec<_>>())
 }
 
 #[derive(Serialize, ToSchema)]

@@ -4,8 +4,9 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Home, Ran, wait_for};
 
@@ -191,4 +192,341 @@ fn a_script_needs_no_engine_and_standard_input_can_hold_the_prompt() {
     home.write("play.jsonl", "{\"type\":\"started\"}\n{\"type\":\"completed\",\"answer\":\"played\"}\n");
     assert!(home.run(&["run", "script", "play.jsonl"]).good().starts_with("played\n\nmoot run script --resume "));
     assert!(home.run_with_input(&["run", "script", "-"], "play.jsonl").good().starts_with("played\n"));
+}
+
+/// A claude that takes a conversation: it asks what the file `question` holds, and says what it was told.
+const ASKING: &str = r#"case "$*" in
+  *--help*) echo probe >> probes.txt; echo "--input-format"; exit 0;;
+  *--version*) echo "2.1.325 (Claude Code)"; exit 0;;
+esac
+echo "$@" > args.txt
+result() { printf '{"type":"result","subtype":"success","is_error":false,"session_id":"s-1","result":"%s"}\n' "$1"; }
+while IFS= read -r line; do
+  case "$line" in
+    *'"type":"user"'*) echo '{"type":"system","subtype":"init","session_id":"s-1","model":"m"}'
+      if [ -e question ]; then cat question; else result "hello"; fi;;
+    *'"behavior":"deny"'*) result "denied: $(printf '%s' "$line" | sed -e 's/.*"message":"//' -e 's/".*//')";;
+    *'"behavior":"allow"'*) result "allowed";;
+    *control_request*) id=$(printf '%s' "$line" | sed -e 's/.*"request_id":"//' -e 's/".*//')
+      printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s","response":{}}}\n' "$id";;
+  esac
+done"#;
+
+fn with_claude(home: &Home, script: &str) -> String {
+    let path = program(home, "bin/claude", script);
+    home.write("moot.toml", &format!("[engines.claude]\ncommand = \"{path}\"\n"))
+}
+
+/// A program that is a small shell script.
+fn program(home: &Home, name: &str, script: &str) -> String {
+    let path = home.write(name, &format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    path
+}
+
+/// How it ended; one that hangs is killed, and the test fails.
+fn ended(mut child: Child) -> Ran {
+    let give_up = Instant::now() + Duration::from_secs(40);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > give_up {
+            child.kill().unwrap();
+            panic!("it hangs: {:?}", child.wait_with_output().unwrap());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ran::of(child.wait_with_output().unwrap())
+}
+
+const QUESTIONS: [(&str, &str); 3] = [
+    ("permission", r#""tool_name":"Bash","input":{"command":"rm x"}"#),
+    (
+        "question",
+        r#""tool_name":"AskUserQuestion","input":{"questions":[{"question":"Which?","options":[{"label":"a"}]}]}"#,
+    ),
+    ("plan", r#""tool_name":"ExitPlanMode","input":{"plan":"Do it."}"#),
+];
+
+fn ask(home: &Home, request: &str) {
+    let request = format!(r#"{{"subtype":"can_use_tool","tool_use_id":"t1",{request}}}"#);
+    home.write("question", &format!("{{\"type\":\"control_request\",\"request_id\":\"77\",\"request\":{request}}}\n"));
+}
+
+fn answer_of(ran: &Ran) -> String {
+    let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    last["answer"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_end_of_the_input_is_no_to_every_kind_of_question() {
+    let home = Home::new();
+    let config = with_claude(&home, ASKING);
+    for (kind, request) in QUESTIONS {
+        ask(&home, request);
+        let ran = ended(start(&home, &config, &["run", "claude", "--json", "--warm", "go"]));
+        assert_eq!(answer_of(&ran), "denied: nobody is here to answer", "{kind}: {ran:?}");
+        let ran = ended(start(&home, &config, &["run", "claude", "--warm", "go"]));
+        assert!(ran.out.contains("denied: nobody is here to answer"), "{kind}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_question_that_is_open_when_the_input_ends_is_answered_with_no() {
+    let home = Home::new();
+    let config = with_claude(&home, ASKING);
+    for (kind, request) in QUESTIONS {
+        ask(&home, request);
+        let mut command = home.command(&["run", "claude", "--json", "--warm", "go"]);
+        command.env("MOOT_CONFIG", &config).env("PATH", PATH).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut events = BufReader::new(child.stdout.take().unwrap());
+        let mut seen = String::new();
+        while !seen.contains("\"asked\"") {
+            assert!(events.read_line(&mut seen).unwrap() > 0, "{kind}: {seen}");
+        }
+        // A line that says nothing changes nothing, and is not passed over in silence.
+        let mut keyboard = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut keyboard, b"what?\n").unwrap();
+        drop(keyboard);
+        let ran = ended(child);
+        std::io::Read::read_to_string(&mut events, &mut seen).unwrap();
+        assert!(seen.contains("denied: nobody is here to answer"), "{kind}: {seen}");
+        assert!(ran.err.contains("not understood: what?"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_model_and_an_effort_reach_the_engine_and_bad_ones_are_refused_in_words() {
+    let home = Home::new();
+    let config = with_codex(&home, &format!("echo \"$@\" > args.txt\n{GOOD}"));
+    run(&home, &config, &["run", "codex", "--model", "gpt-x", "--effort", "high", "hi"]).good();
+    let args = std::fs::read_to_string(home.path().join("args.txt")).unwrap();
+    assert!(args.contains("gpt-x") && args.contains("model_reasoning_effort") && args.contains("high"), "{args}");
+    for (engine, words, sentence) in [
+        ("codex", ["--effort", "hihg"], "`hihg` is no level of thinking that codex knows"),
+        ("codex", ["--effort", "max"], "hint: it knows none, minimal, low, medium, high, xhigh"),
+        ("claude", ["--effort", "minimal"], "hint: it knows low, medium, high, xhigh, max"),
+        ("pi", ["--effort", "max"], "hint: it knows off, minimal, low, medium, high, xhigh"),
+        ("opencode", ["--effort", "a b"], "is no level of thinking"),
+        ("claude", ["--model", "two words"], "is no name of a model"),
+        ("claude", ["--model=--yolo", "hi"], "begins with a dash"),
+        ("script", ["--effort", "high"], "script does not think"),
+        ("script", ["--model", "x"], "script has no models"),
+    ] {
+        let err = run(&home, &config, &["run", engine, words[0], words[1], "hi"]).bad(2);
+        assert!(err.contains(sentence), "{engine} {words:?}: {err}");
+    }
+    let help = run(&home, &config, &["run", "--help"]).good();
+    assert!(help.contains("Levels for `--effort`") && help.contains("off, minimal, low"), "{help}");
+}
+
+#[test]
+fn a_program_is_asked_once_what_it_can_and_again_when_it_is_another() {
+    let home = Home::new();
+    let config = with_claude(&home, ASKING);
+    let probes = || std::fs::read_to_string(home.path().join("probes.txt")).unwrap_or_default().lines().count();
+    for _ in 0..3 {
+        run(&home, &config, &["run", "claude", "--warm", "hi"]).good();
+        assert_eq!(probes(), 1);
+        let args = std::fs::read_to_string(home.path().join("args.txt")).unwrap();
+        assert!(args.contains("--input-format"), "it is driven warm: {args}");
+    }
+    let config = with_claude(&home, &format!("{ASKING}\n# another version"));
+    run(&home, &config, &["run", "claude", "--warm", "hi"]).good();
+    assert_eq!(probes(), 2);
+}
+
+/// pi 0.74.2 writes 9 KB of help to standard error, and its modes stand near the beginning.
+#[test]
+fn a_long_help_on_standard_error_is_read_to_its_beginning() {
+    let home = Home::new();
+    let pi = "case \"$*\" in\n--version) echo 0.74.2;;\n--help) { echo '--mode <mode>  text, json, or rpc'; seq 3000; } >&2;;\nesac";
+    let pi = program(&home, "bin/pi", pi);
+    let config = home.write("moot.toml", &format!("[engines.pi]\ncommand = \"{pi}\"\n"));
+    let list = run(&home, &config, &["engines", "--json"]).json();
+    let found = list.as_array().unwrap().iter().find(|engine| engine["engine"] == "pi").unwrap();
+    assert_eq!(found["warm"], true, "{found:#}");
+}
+
+#[test]
+fn an_engine_that_nobody_is_logged_in_to_is_told_from_one_that_is_ready_with_the_remedy() {
+    let home = Home::new();
+    let claude = |version: &str, logged_in: bool| {
+        let status = format!("case \"$*\" in\n\"auth status\") echo '{{\"loggedIn\": {logged_in}}}'; exit 1;;\nesac\n");
+        with_claude(&home, &format!("{status}echo \"{version} (Claude Code)\""))
+    };
+    let listed = |config: &str| {
+        let list = run(&home, config, &["engines", "--json"]).json();
+        list.as_array().unwrap().iter().find(|engine| engine["engine"] == "claude").unwrap().clone()
+    };
+    let config = claude("2.1.325", false);
+    let out = listed(&config);
+    assert_eq!((&out["state"], &out["usable"]), (&"installed, not logged in".into(), &false.into()), "{out:#}");
+    assert!(out["hint"].as_str().unwrap().contains("moot engines login claude"), "{out:#}");
+    let table = run(&home, &config, &["engines"]);
+    assert!(table.out.contains("installed, not logged in"), "{table:?}");
+    assert!(table.err.contains("hint: claude: `moot engines login claude`"), "{table:?}");
+    let ready = listed(&claude("2.1.325", true));
+    assert_eq!((&ready["state"], &ready["login"], &ready["notes"]), (&"ready".into(), &"in".into(), &json!([])));
+    let newer = listed(&claude("2.2.0", true));
+    assert_eq!((&newer["usable"], newer["notes"].as_array().unwrap().len()), (&true.into(), 1), "{newer:#}");
+    let older = listed(&claude("1.0.0", false));
+    assert_eq!(
+        (&older["usable"], &older["login"]),
+        (&true.into(), &"unknown".into()),
+        "old ones are not asked: {older:#}"
+    );
+}
+
+#[test]
+fn a_key_that_runs_do_not_get_is_named_where_nobody_is_logged_in() {
+    let home = Home::new();
+    let claude = r#"case "$*" in
+--version) echo "2.1.325 (Claude Code)";;
+"auth status") echo "{\"loggedIn\": $([ -n "$ANTHROPIC_API_KEY" ] && echo true || echo false)}";;
+esac"#;
+    let config = with_claude(&home, claude);
+    let mut command = home.command(&["engines"]);
+    let ran =
+        Ran::of(command.env("MOOT_CONFIG", &config).env("PATH", PATH).env("ANTHROPIC_API_KEY", "k").output().unwrap());
+    assert!(ran.err.contains("engines.claude.use_api_billing"), "{ran:?}");
+}
+
+/// A npm that installs a claude which says its version, and a node.
+fn with_npm(home: &Home, npm: &str, node: &str) -> String {
+    program(home, "tools/npm", npm);
+    program(home, "tools/node", &format!("echo {node}"));
+    format!("{}:{PATH}", home.path().join("tools").display())
+}
+
+const NPM: &str = r#"echo "$@" > "$HOME/npm.txt"
+echo "added 1 package"
+mkdir -p "$4/bin"
+version=${7##*@}
+printf '#!/bin/sh\ncase "$*" in\n--version) echo %s;;\n"auth status") echo "{\\"loggedIn\\": false}";;\nesac\n' "$version" > "$4/bin/claude"
+chmod 755 "$4/bin/claude""#;
+
+fn install(home: &Home, path: &str, arguments: &[&str]) -> Ran {
+    let mut command = home.command(&[&["engines", "install"], arguments].concat());
+    Ran::of(command.env("PATH", path).output().unwrap())
+}
+
+#[test]
+fn an_engine_is_installed_with_npm_in_a_version_that_was_tried_and_found_at_once() {
+    let home = Home::new();
+    let path = with_npm(&home, NPM, "v22.3.0");
+    let err = install(&home, &path, &["claude"]).bad(2);
+    assert!(err.contains("npm install --global --prefix") && err.contains("hint: `--yes`"), "it shows and asks: {err}");
+    assert!(!home.path().join("npm.txt").exists(), "nothing was done unasked");
+    let ran = install(&home, &path, &["claude", "--yes"]);
+    let target = home.path().join(".local/bin/claude");
+    assert_eq!((ran.code, ran.out), (0, format!("claude 2.1.325 is installed: {}\n", target.display())), "{}", ran.err);
+    assert!(ran.err.contains("Log in next: `moot engines login claude`") && ran.err.contains("PATH"), "{}", ran.err);
+    let said = std::fs::read_to_string(home.path().join("npm.txt")).unwrap();
+    let prefix = home.path().join(".local");
+    let wanted = format!(
+        "install --global --prefix {} --no-audit --no-fund @anthropic-ai/claude-code@2.1.325\n",
+        prefix.display()
+    );
+    assert_eq!(said, wanted);
+    std::fs::remove_file(home.path().join("npm.txt")).unwrap();
+    install(&home, &path, &["claude", "--yes"]).good();
+    assert!(!home.path().join("npm.txt").exists(), "what is there is not installed again");
+    let list = Ran::of(home.command(&["engines", "--json"]).env("PATH", PATH).output().unwrap()).json();
+    assert_eq!(list[0]["path"], target.to_str().unwrap(), "runs find it without the search path: {list:#}");
+}
+
+#[test]
+fn an_older_node_gets_the_version_that_it_can_run_and_is_told_of_the_newer_one() {
+    let home = Home::new();
+    let path = with_npm(&home, NPM, "v20.20.2");
+    let ran = install(&home, &path, &["claude", "--yes"]);
+    assert!(ran.out.starts_with("claude 2.1.197 is installed") && ran.err.contains("2.1.325 is newer"), "{ran:?}");
+    // With a newer Node the newer version replaces it.
+    let path = with_npm(&home, NPM, "v22.3.0");
+    assert!(install(&home, &path, &["claude", "--yes"]).good().starts_with("claude 2.1.325 is installed"));
+}
+
+#[test]
+fn what_keeps_an_engine_from_being_installed_is_said_in_words() {
+    let home = Home::new();
+    let empty = home.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let err = install(&home, empty.to_str().unwrap(), &["claude", "--yes"]).bad(1);
+    assert!(err.contains("`npm` is not installed") && err.contains("hint: install Node.js"), "{err}");
+    let failing = with_npm(&home, "echo 'npm error 404 Not Found' >&2; exit 1", "v22.3.0");
+    let err = install(&home, &failing, &["claude", "--yes"]).bad(1);
+    assert!(err.contains("404") && err.contains("npm did not install claude (exit status: 1)"), "{err}");
+    let old = with_npm(&home, NPM, "v12.0.0");
+    assert!(
+        install(&home, &old, &["codex", "--yes"])
+            .bad(1)
+            .contains("codex needs Node 16.0 or later, and this is v12.0.0")
+    );
+    assert!(install(&home, &old, &["script"]).bad(2).contains("script is built in"));
+    assert!(install(&home, &old, &["clod"]).bad(2).contains("did you mean `claude`?"));
+    let path = with_npm(&home, NPM, "v22.3.0");
+    program(&home, "tools/claude", "echo 1.0.0");
+    let err = install(&home, &path, &["claude", "--yes"]).bad(1);
+    assert!(err.contains("claude 1.0.0 is installed already") && err.contains("the way it was installed"), "{err}");
+    let config = with_claude(&home, "echo 2.1.325");
+    let mut command = home.command(&["engines", "install", "claude", "--yes"]);
+    let err = Ran::of(command.env("MOOT_CONFIG", config).env("PATH", path).output().unwrap()).bad(2);
+    assert!(err.contains("`engines.claude.command` names another program"), "{err}");
+}
+
+#[test]
+fn a_login_is_the_engines_own_with_its_input_and_the_environment_of_runs() {
+    let home = Home::new();
+    let codex = "case \"$*\" in\n--version) echo codex-cli 0.166.0;;\n\"login status\") [ -e \"$CODEX_HOME/auth\" ] || { echo 'Not logged in' >&2; exit 1; };;\n\"login --with-api-key\") cat > \"$CODEX_HOME/auth\";;\n*) exit 9;;\nesac";
+    let path = program(&home, "bin/codex", codex);
+    std::fs::create_dir(home.path().join("cx")).unwrap();
+    let place = home.path().join("cx").display().to_string();
+    let config = format!("[engines.codex]\ncommand = \"{path}\"\nenv = {{ CODEX_HOME = \"{place}\" }}\n");
+    let config = home.write("moot.toml", &config);
+    let err = run(&home, &config, &["engines", "login", "codex"]).bad(2);
+    assert!(err.contains("a login needs a terminal"), "{err}");
+    let login = |more: &str| {
+        let mut command = home.command(&["engines", "login", "codex", "--", more]);
+        command.env("MOOT_CONFIG", &config).env("PATH", PATH).env("MOOT_SECRET", "x").stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"sk-1");
+        ended(child)
+    };
+    assert!(login("--nonsense").bad(1).contains("the login of codex did not succeed (exit status: 9)"));
+    assert_eq!(login("--with-api-key").good(), "codex is ready.\n");
+    assert_eq!(std::fs::read_to_string(home.path().join("cx/auth")).unwrap(), "sk-1");
+    assert!(run(&home, &config, &["engines", "login", "script"]).bad(2).contains("script is built in"));
+    assert!(run(&home, &config, &["engines", "login", "pi"]).bad(1).contains("`moot engines install pi`"));
+}
+
+#[test]
+fn an_engine_that_cannot_ask_is_refused_for_agents_whose_policy_asks() {
+    let home = Home::new();
+    let pi = program(&home, "bin/pi", "case \"$*\" in\n--version) echo 1.5.0;;\n--help) echo '--mode rpc';;\nesac");
+    let config = |more: &str| home.write("moot.toml", &format!("[engines.pi]\ncommand = \"{pi}\"\n{more}"));
+    let plain = config("");
+    for policy in ["ask", "ask-commands", "accept-edits"] {
+        let err = run(&home, &plain, &["agent", "add", "p", "--engine", "pi", "--policy", policy]).bad(2);
+        assert!(
+            err.contains(&format!("pi never asks before it acts, so the policy `{policy}` would not hold")),
+            "{err}"
+        );
+        assert!(err.contains("`dangerously-allow-all`"), "{err}");
+    }
+    let denies = config("[agents.p]\nengine = \"pi\"\npolicy = \"dangerously-allow-all\"\ndeny = [\"git push\"]\n");
+    let err = run(&home, &denies, &["agent", "add", "p", "--engine", "pi"]).bad(2);
+    assert!(err.contains("so its list `deny` would not hold"), "{err}");
+    let listed = config("[engines.claude]\nmode = \"plain\"\n");
+    let err = run(&home, &listed, &["agent", "add", "c", "--engine", "claude"]).bad(2);
+    assert!(err.contains("claude, as it is set up here, does not ask before it acts"), "{err}");
+    let finding = |config: &str| {
+        let ran = run(&home, config, &["doctor", "--json", "--listen", "127.0.0.1:0"]);
+        let list: Value = serde_json::from_str(&ran.out).unwrap();
+        list.as_array().unwrap().iter().find(|finding| finding["check"] == "agent").unwrap().clone()
+    };
+    let asks = finding(&config("[agents.p]\nengine = \"pi\"\n"));
+    assert_eq!(asks["verdict"], "fail", "{asks:#}");
+    assert!(asks["sentence"].as_str().unwrap().contains("p does not work: pi never asks"), "{asks:#}");
+    let trusted = finding(&config("[agents.p]\nengine = \"pi\"\npolicy = \"dangerously-allow-all\"\n"));
+    assert_eq!(trusted["verdict"], "ok", "{trusted:#}");
 }

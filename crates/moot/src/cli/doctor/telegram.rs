@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use folkmoot_engines::availability;
+use folkmoot_engines::availability::{self, Login};
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines;
 use folkmoot_telegram::api::{Bot, ChatId, Me, UserId};
@@ -118,6 +118,9 @@ async fn one_engine(config: &Config, engine: &'static dyn Engine) -> Finding {
     let name = engine.id();
     let runner = runner::runner(config);
     let found = availability::look(engine, &runner.settings(&name), &runner.host()).await;
+    if let Login::Out(problem) = &found.login {
+        return Finding::warn(ENGINE, problem.sentence.clone(), problem.hint.clone().unwrap_or_default());
+    }
     let Some(problem) = found.problem else {
         return Finding::ok(ENGINE, format!("{name} {}", found.version.unwrap_or_default()));
     };

@@ -11,6 +11,10 @@ pub enum Word {
     Answer(String, AskAnswer),
     Steer(String),
     Interrupt,
+    /// A line that says none of these, though it should.
+    Nonsense(String),
+    /// Nothing more will be typed.
+    End,
 }
 
 pub struct Keyboard {
@@ -53,15 +57,16 @@ impl Keyboard {
         Self { words: Some(words) }
     }
 
-    /// The next word; never, when nobody can type.
+    /// The next word, the last one of which is the end; never, when nobody can type.
     pub async fn word(&mut self) -> Word {
-        if let Some(words) = &mut self.words {
-            match words.recv().await {
-                Some(word) => return word,
-                None => self.words = None,
+        let Some(words) = &mut self.words else { return std::future::pending().await };
+        match words.recv().await {
+            Some(word) => word,
+            None => {
+                self.words = None;
+                Word::End
             }
         }
-        std::future::pending().await
     }
 }
 
@@ -69,10 +74,14 @@ fn word(line: String, json: bool) -> Option<Word> {
     if !json {
         return (!line.trim().is_empty()).then_some(Word::Line(line));
     }
-    Some(match serde_json::from_str(&line).ok()? {
-        Order::Answer { ask, answer } => Word::Answer(ask, answer),
-        Order::Steer { steer } => Word::Steer(steer),
-        Order::Interrupt { .. } => Word::Interrupt,
+    if line.trim().is_empty() {
+        return None;
+    }
+    Some(match serde_json::from_str(&line) {
+        Ok(Order::Answer { ask, answer }) => Word::Answer(ask, answer),
+        Ok(Order::Steer { steer }) => Word::Steer(steer),
+        Ok(Order::Interrupt { .. }) => Word::Interrupt,
+        Err(_) => Word::Nonsense(line),
     })
 }
 
@@ -126,6 +135,8 @@ mod tests {
         ));
         assert!(matches!(read(r#"{"steer":"left"}"#), Some(Word::Steer(text)) if text == "left"));
         assert!(matches!(read(r#"{"interrupt":true}"#), Some(Word::Interrupt)));
-        assert!(read("nonsense").is_none());
+        assert!(matches!(read("nonsense"), Some(Word::Nonsense(_))));
+        assert!(matches!(read(r#"{"ask":"7","verdict":"perhaps"}"#), Some(Word::Nonsense(_))));
+        assert!(read("  ").is_none());
     }
 }

@@ -1,0 +1,75 @@
+//! `moot engines login`: the engine's own login, in this terminal and in the environment that its runs have.
+
+use std::io::IsTerminal;
+use std::process::Command;
+
+use folkmoot_engines::availability::{self, Login};
+use folkmoot_engines::process::{self, environment};
+use folkmoot_engines::run::Runner;
+
+use crate::cli::{Fault, output};
+
+/// Variables by which a login finds a browser, beside those of a desktop.
+const OF_BROWSER: &[&str] = &["BROWSER", "SSH_CONNECTION", "SSH_TTY", "WSL_DISTRO_NAME"];
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  moot engines login claude
+  moot engines login codex -- --device-auth                  on a machine without a browser
+  printenv KEY | moot engines login codex -- --with-api-key")]
+pub struct Args {
+    /// claude, codex, opencode or pi.
+    engine: String,
+    /// What else the engine's login takes, behind `--`.
+    #[arg(last = true)]
+    more: Vec<String>,
+}
+
+pub async fn run(runner: &Runner, args: Args) -> anyhow::Result<()> {
+    let (engine, program) = super::find_program(&args.engine)?;
+    let settings = runner.settings(&engine.id());
+    let name = &args.engine;
+    availability::check_settings(engine, &settings).map_err(|error| Fault {
+        sentence: error.sentence,
+        hint: error.hint,
+        usage: true,
+    })?;
+    let launch = availability::launch_of_run(engine, &settings)
+        .ok_or_else(|| Fault::failed(format!("{name} cannot be started")))?;
+    let path = process::find_program(&launch).map_err(|error| {
+        Fault::failed(error.sentence).hint(format!("`moot engines install {name}`, or set `engines.{name}.command`"))
+    })?;
+    if args.more.is_empty() && !std::io::stdin().is_terminal() {
+        let fault = Fault::usage("a login needs a terminal, and standard input is none");
+        return Err(fault.hint("run it in a terminal; some logins take a key from a pipe, see `--help`").into());
+    }
+    if let Some(words) = program.login_words {
+        output::note(&format!("This opens {name}: {words}."));
+    }
+    let mut command = Command::new(path);
+    command.args(program.login).args(&args.more).current_dir(&launch.folder);
+    let pass = launch.pass.iter().map(String::as_str).chain(OF_BROWSER.iter().copied());
+    environment::clean(&mut command, &pass.chain(environment::OF_DESKTOP.iter().copied()).collect::<Vec<_>>());
+    for (name, value) in &launch.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    // People see colours and are asked; it is only a run that is not at a terminal.
+    command.env_remove("NO_COLOR").env_remove("CI");
+    let status = command.status().map_err(|error| Fault::failed(format!("{name} cannot be started: {error}")))?;
+    if !status.success() {
+        return Err(Fault::failed(format!("the login of {name} did not succeed ({status})")).into());
+    }
+    let found = availability::look(engine, &settings, &runner.host()).await;
+    match found.login {
+        Login::Out(problem) => Err(Fault { sentence: problem.sentence, hint: problem.hint, usage: false }.into()),
+        Login::In => output::line(&format!("{name} is ready.")),
+        Login::Free | Login::Unknown => {
+            found.notes.iter().for_each(|note| output::note(note));
+            Ok(())
+        }
+    }
+}
