@@ -82,6 +82,12 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// The one that people write so.
+    pub fn named(word: &str) -> Option<Self> {
+        let all = [Self::Ask, Self::AskCommands, Self::AcceptEdits, Self::DangerouslyAllowAll];
+        all.into_iter().find(|policy| policy.word() == word)
+    }
+
     /// As people write it.
     pub fn word(self) -> &'static str {
         match self {

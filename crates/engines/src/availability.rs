@@ -1,6 +1,7 @@
 //! Which engines can be used here: where they are, which version, whether somebody is logged in, and why not.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use tokio::time::timeout;
@@ -8,7 +9,7 @@ use tokio::time::timeout;
 use crate::engine::{Engine, EngineError, EngineSettings, Exit, Launch, LocalServer, Mode, Order, Source, passed};
 use crate::event::EngineId;
 use crate::process::lines::Line;
-use crate::process::{Host, Process, find_program};
+use crate::process::{Host, Process, environment, find_program};
 use crate::programs;
 
 mod login;
@@ -17,6 +18,8 @@ pub use login::Login;
 
 /// How long an engine may take to say its version.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+/// Variables by which a login finds a browser, beside those of a desktop.
+const OF_BROWSER: &[&str] = &["BROWSER", "SSH_CONNECTION", "SSH_TTY", "WSL_DISTRO_NAME"];
 /// How a yes is kept.
 const YES: &str = "yes";
 
@@ -173,8 +176,25 @@ fn launch(engine: &'static dyn Engine, settings: &EngineSettings) -> Launch {
     Launch { program, env, pass: passed(&engine.variables(), settings), folder, ..Launch::default() }
 }
 
+/// The program in the environment that its runs have, to log in to it at this terminal: arguments are still to come.
+pub fn login_command(engine: &'static dyn Engine, settings: &EngineSettings) -> Result<Command, EngineError> {
+    let launch = launch_of_run(engine, settings).unwrap_or_else(|| launch(engine, settings));
+    let mut command = Command::new(find_program(&launch)?);
+    let pass = launch.pass.iter().map(String::as_str).chain(OF_BROWSER.iter().copied());
+    environment::clean(&mut command, &pass.chain(environment::OF_DESKTOP.iter().copied()).collect::<Vec<_>>());
+    for (name, value) in &launch.env {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    // People see colours and are asked; it is only a run that is not at a terminal.
+    command.env_remove("NO_COLOR").env_remove("CI");
+    Ok(command)
+}
+
 /// The command line of a run without its arguments: a program is asked in the environment that it works in.
-pub fn launch_of_run(engine: &'static dyn Engine, settings: &EngineSettings) -> Option<Launch> {
+fn launch_of_run(engine: &'static dyn Engine, settings: &EngineSettings) -> Option<Launch> {
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let order = Order { settings, prompt: "", resume: None, folder: &folder, mode: Mode::Plain, now: 0 };
     match engine.prepare(&order).ok()?.source {

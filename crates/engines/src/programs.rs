@@ -5,12 +5,18 @@ use std::cmp::Ordering;
 
 use crate::engine::Mode;
 
+mod install;
+
+pub use install::Install;
+
 /// One engine's program.
 #[derive(Debug)]
 pub struct Program {
     pub engine: &'static str,
     /// Its package in the registry of npm.
     pub package: &'static str,
+    /// Whether it has to do something after it is unpacked, which newer versions of npm do only when they are told.
+    pub has_scripts: bool,
     /// What `moot engines install` takes: the first one that the Node here can run.
     pub releases: &'static [Release],
     /// Versions that were tried, the oldest first.
@@ -39,6 +45,7 @@ pub static ALL: [Program; 4] = [
     Program {
         engine: "claude",
         package: "@anthropic-ai/claude-code",
+        has_scripts: true,
         releases: &[Release { version: "2.1.325", node: "22.0" }, Release { version: "2.1.197", node: "18.0" }],
         tried: &["2.1.197", "2.1.325"],
         login: &["auth", "login"],
@@ -51,6 +58,7 @@ pub static ALL: [Program; 4] = [
     Program {
         engine: "codex",
         package: "@openai/codex",
+        has_scripts: false,
         releases: &[Release { version: "0.166.0", node: "16.0" }],
         tried: &["0.166.0"],
         login: &["login"],
@@ -63,6 +71,7 @@ pub static ALL: [Program; 4] = [
     Program {
         engine: "opencode",
         package: "opencode-ai",
+        has_scripts: true,
         releases: &[Release { version: "1.18.33", node: "18.0" }],
         tried: &["1.18.33"],
         login: &["auth", "login"],
@@ -76,6 +85,7 @@ pub static ALL: [Program; 4] = [
     Program {
         engine: "pi",
         package: "@earendil-works/pi-coding-agent",
+        has_scripts: false,
         releases: &[Release { version: "1.5.0", node: "22.19" }, Release { version: "0.74.2", node: "20.6" }],
         tried: &["0.73.1", "0.74.2", "1.5.0"],
         login: &[],

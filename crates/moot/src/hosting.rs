@@ -132,14 +132,9 @@ pub fn unheld_in(mode: Mode, engine: &str, policy: Policy, deny: &[String]) -> O
     folkmoot_agentd::policy::unheld(engine, mode, self::policy(policy), deny)
 }
 
-/// A policy as the daemon knows it.
+/// A policy as the daemon knows it; one that it does not know asks.
 pub fn policy(policy: Policy) -> folkmoot_agentd::Policy {
-    match policy {
-        Policy::Ask => folkmoot_agentd::Policy::Ask,
-        Policy::AskCommands => folkmoot_agentd::Policy::AskCommands,
-        Policy::AcceptEdits => folkmoot_agentd::Policy::AcceptEdits,
-        Policy::DangerouslyAllowAll => folkmoot_agentd::Policy::DangerouslyAllowAll,
-    }
+    folkmoot_agentd::Policy::named(policy.as_str()).unwrap_or_default()
 }
 
 /// How agents drive an engine that was looked at.
@@ -172,4 +167,16 @@ pub fn folder(config: &Config, data_dir: &Path, name: &str, project: Option<&str
         return Ok(folder);
     }
     Err(format!("`{project}` is neither a configured project nor a folder of this machine"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_is_the_same_one_to_the_daemon() {
+        for core in [Policy::Ask, Policy::AskCommands, Policy::AcceptEdits, Policy::DangerouslyAllowAll] {
+            assert_eq!(policy(core).word(), core.as_str());
+        }
+    }
 }

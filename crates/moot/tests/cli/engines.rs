@@ -401,7 +401,7 @@ fn with_npm(home: &Home, npm: &str, node: &str) -> String {
 const NPM: &str = r#"echo "$@" > "$HOME/npm.txt"
 echo "added 1 package"
 mkdir -p "$4/bin"
-version=${7##*@}
+for last in "$@"; do version=${last##*@}; done
 printf '#!/bin/sh\ncase "$*" in\n--version) echo %s;;\n"auth status") echo "{\\"loggedIn\\": false}";;\nesac\n' "$version" > "$4/bin/claude"
 chmod 755 "$4/bin/claude""#;
 
@@ -424,7 +424,7 @@ fn an_engine_is_installed_with_npm_in_a_version_that_was_tried_and_found_at_once
     let said = std::fs::read_to_string(home.path().join("npm.txt")).unwrap();
     let prefix = home.path().join(".local");
     let wanted = format!(
-        "install --global --prefix {} --no-audit --no-fund @anthropic-ai/claude-code@2.1.325\n",
+        "install --global --prefix {} --no-audit --no-fund --allow-scripts=@anthropic-ai/claude-code @anthropic-ai/claude-code@2.1.325\n",
         prefix.display()
     );
     assert_eq!(said, wanted);

@@ -1,16 +1,11 @@
 //! `moot engines login`: the engine's own login, in this terminal and in the environment that its runs have.
 
 use std::io::IsTerminal;
-use std::process::Command;
 
 use folkmoot_engines::availability::{self, Login};
-use folkmoot_engines::process::{self, environment};
 use folkmoot_engines::run::Runner;
 
 use crate::cli::{Fault, output};
-
-/// Variables by which a login finds a browser, beside those of a desktop.
-const OF_BROWSER: &[&str] = &["BROWSER", "SSH_CONNECTION", "SSH_TTY", "WSL_DISTRO_NAME"];
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -35,9 +30,7 @@ pub async fn run(runner: &Runner, args: Args) -> anyhow::Result<()> {
         hint: error.hint,
         usage: true,
     })?;
-    let launch = availability::launch_of_run(engine, &settings)
-        .ok_or_else(|| Fault::failed(format!("{name} cannot be started")))?;
-    let path = process::find_program(&launch).map_err(|error| {
+    let mut command = availability::login_command(engine, &settings).map_err(|error| {
         Fault::failed(error.sentence).hint(format!("`moot engines install {name}`, or set `engines.{name}.command`"))
     })?;
     if args.more.is_empty() && !std::io::stdin().is_terminal() {
@@ -47,19 +40,8 @@ pub async fn run(runner: &Runner, args: Args) -> anyhow::Result<()> {
     if let Some(words) = program.login_words {
         output::note(&format!("This opens {name}: {words}."));
     }
-    let mut command = Command::new(path);
-    command.args(program.login).args(&args.more).current_dir(&launch.folder);
-    let pass = launch.pass.iter().map(String::as_str).chain(OF_BROWSER.iter().copied());
-    environment::clean(&mut command, &pass.chain(environment::OF_DESKTOP.iter().copied()).collect::<Vec<_>>());
-    for (name, value) in &launch.env {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    // People see colours and are asked; it is only a run that is not at a terminal.
-    command.env_remove("NO_COLOR").env_remove("CI");
-    let status = command.status().map_err(|error| Fault::failed(format!("{name} cannot be started: {error}")))?;
+    let status = command.args(program.login).args(&args.more).status();
+    let status = status.map_err(|error| Fault::failed(format!("{name} cannot be started: {error}")))?;
     if !status.success() {
         return Err(Fault::failed(format!("the login of {name} did not succeed ({status})")).into());
     }
