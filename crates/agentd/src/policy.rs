@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use folkmoot_action::Place;
 use folkmoot_action::deny::Subjects;
-use folkmoot_engines::engine::{EngineError, Mode};
+use folkmoot_engines::engine::EngineError;
 use folkmoot_engines::event::{Ask, AskKind, Subject};
 use folkmoot_engines::programs;
 
@@ -42,17 +42,19 @@ pub fn rule(policy: Policy, deny: &[String], ask: &Ask, folder: &Path) -> Ruling
     }
 }
 
-/// Why an engine that is driven this way cannot be held to a policy: one that never asks cannot be told no. What is promised
-/// here and does not hold would be believed.
-pub fn unheld(engine: &str, mode: Mode, policy: Policy, deny: &[String]) -> Option<EngineError> {
-    if programs::asks(engine, mode) {
+/// Why an engine cannot be held to a policy: one that does not ask cannot be told no. What is promised here and does not hold
+/// would be believed.
+pub fn unheld(engine: &str, asks: bool, policy: Policy, deny: &[String]) -> Option<EngineError> {
+    if asks {
         return None;
     }
-    let (never, instead) = match programs::asks(engine, Mode::Warm) {
+    let (never, instead) = match programs::of(engine).is_none_or(|program| program.asks) {
         false => (format!("{engine} never asks before it acts"), "take claude, codex or opencode".to_owned()),
         true => (
             format!("{engine}, as it is set up here, does not ask before it acts"),
-            format!("let it be driven warm (`engines.{engine}.mode`, and a version that knows it; see `moot engines`)"),
+            format!(
+                "let it ask (`engines.{engine}.mode` not plain, no `dangerously_…` key, a version that knows the warm mode)"
+            ),
         ),
     };
     if policy != Policy::DangerouslyAllowAll {
@@ -236,19 +238,15 @@ mod tests {
     fn a_policy_is_promised_only_where_the_engine_asks() {
         let asking = [Policy::Ask, Policy::AskCommands, Policy::AcceptEdits];
         let deny = ["git push".to_owned()];
-        for engine in ["claude", "codex", "opencode", "script"] {
-            assert_eq!(unheld(engine, Mode::Warm, Policy::Ask, &deny), None, "{engine}");
-        }
-        for (engine, mode) in
-            [("pi", Mode::Warm), ("pi", Mode::Plain), ("claude", Mode::Plain), ("opencode", Mode::Plain)]
-        {
+        assert_eq!(unheld("claude", true, Policy::Ask, &deny), None);
+        for engine in ["pi", "claude", "opencode"] {
             for policy in asking {
-                let error = unheld(engine, mode, policy, &[]).unwrap();
+                let error = unheld(engine, false, policy, &[]).unwrap();
                 assert!(error.sentence.contains(policy.word()), "{error}");
                 assert!(error.hint.unwrap().contains("dangerously-allow-all"));
             }
-            assert!(unheld(engine, mode, Policy::DangerouslyAllowAll, &deny).unwrap().sentence.contains("`deny`"));
-            assert_eq!(unheld(engine, mode, Policy::DangerouslyAllowAll, &[]), None);
+            assert!(unheld(engine, false, Policy::DangerouslyAllowAll, &deny).unwrap().sentence.contains("`deny`"));
+            assert_eq!(unheld(engine, false, Policy::DangerouslyAllowAll, &[]), None);
         }
     }
 

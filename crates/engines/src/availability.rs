@@ -154,6 +154,12 @@ pub async fn mode(engine: &'static dyn Engine, settings: &EngineSettings, host: 
     if may && has_warm(engine, settings, host).await { Mode::Warm } else { Mode::Plain }
 }
 
+/// Whether an engine with these settings, driven this way, puts to people what it is about to do.
+pub fn asks(engine: &str, settings: &EngineSettings, mode: Mode) -> bool {
+    let bypassed = settings.own.keys().any(|key| key.starts_with("dangerously_") && settings.own_flag(key));
+    programs::asks(engine, mode) && !bypassed
+}
+
 /// Refuses keys that the engine does not know and settings that it would refuse to plan with.
 pub fn check_settings(engine: &'static dyn Engine, settings: &EngineSettings) -> Result<(), EngineError> {
     let known = || engine.own_keys().iter().map(|(key, _)| *key).chain(COMMON_KEYS);
@@ -283,6 +289,16 @@ mod tests {
         let error = check_settings(engines::find("claude").unwrap(), &settings).unwrap_err();
         assert!(error.sentence.contains("engines.claude.use_api_biling"));
         assert!(error.hint.unwrap().contains("use_api_billing"));
+    }
+
+    #[test]
+    fn an_engine_that_was_told_not_to_ask_does_not_ask() {
+        let mut settings = EngineSettings::default();
+        assert!(asks("claude", &settings, Mode::Warm) && !asks("claude", &settings, Mode::Plain));
+        settings.own.insert("dangerously_skip_permissions".into(), false.into());
+        assert!(asks("claude", &settings, Mode::Warm));
+        settings.own.insert("dangerously_skip_permissions".into(), true.into());
+        assert!(!asks("claude", &settings, Mode::Warm));
     }
 
     #[test]

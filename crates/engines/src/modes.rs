@@ -49,13 +49,16 @@ impl Modes {
         let Some(asked) = self.engines.get(engine) else { return Mode::Plain };
         timeout(PROBE_TIMEOUT, asked.mode()).await.unwrap_or_default()
     }
-}
 
-impl Modes {
     /// Whether there is a program to drive; whoever has none finds out by trying to run it.
     pub fn is_installed(&self, engine: &EngineId) -> bool {
         let installed = |asked: &Arc<Asked>| availability::is_installed(asked.engine, &asked.settings);
         self.engines.get(engine).is_some_and(installed)
+    }
+
+    /// Whether it asks people before it acts, driven this way.
+    pub fn asks(&self, engine: &EngineId, mode: Mode) -> bool {
+        self.engines.get(engine).is_some_and(|asked| availability::asks(engine.as_str(), &asked.settings, mode))
     }
 }
 

@@ -9,7 +9,7 @@ use folkmoot_core::hosting::{Hosted, Policy};
 use folkmoot_core::ids::HostedId;
 use folkmoot_core::record::Record;
 use folkmoot_core::{State, access};
-use folkmoot_engines::availability::{self, Availability};
+use folkmoot_engines::availability;
 use folkmoot_engines::engine::{EngineError, Mode};
 use folkmoot_engines::engines;
 use folkmoot_hub::Hub;
@@ -124,28 +124,19 @@ pub fn problem(local: &Local, name: &str, hosted: &Hosted) -> Option<String> {
 
 /// Why the engine, as the configuration has it, cannot be held to this policy.
 pub fn unheld(config: &Config, engine: &str, policy: Policy, deny: &[String]) -> Option<EngineError> {
-    unheld_in(mode(config, engine), engine, policy, deny)
+    folkmoot_agentd::policy::unheld(engine, asks(config, engine, true), self::policy(policy), deny)
 }
 
-/// The same for an engine that is driven this way.
-pub fn unheld_in(mode: Mode, engine: &str, policy: Policy, deny: &[String]) -> Option<EngineError> {
-    folkmoot_agentd::policy::unheld(engine, mode, self::policy(policy), deny)
+/// Whether agents of this engine ask before they act, if its program knows the warm mode, or else does not.
+pub fn asks(config: &Config, engine: &str, knows_warm: bool) -> bool {
+    let settings = runner::settings(config).remove(engine).unwrap_or_default();
+    let warm = knows_warm && settings.own_text("mode") != Some("plain");
+    availability::asks(engine, &settings, if warm { Mode::Warm } else { Mode::Plain })
 }
 
 /// A policy as the daemon knows it; one that it does not know asks.
 pub fn policy(policy: Policy) -> folkmoot_agentd::Policy {
     folkmoot_agentd::Policy::named(policy.as_str()).unwrap_or_default()
-}
-
-/// How agents drive an engine that was looked at.
-pub fn mode_of(config: &Config, found: &Availability) -> Mode {
-    if found.warm == Some(true) { mode(config, &found.engine) } else { Mode::Plain }
-}
-
-/// How agents drive an engine, if its program can.
-pub fn mode(config: &Config, engine: &str) -> Mode {
-    let settings = runner::settings(config).remove(engine).unwrap_or_default();
-    if settings.own_text("mode") == Some("plain") { Mode::Plain } else { Mode::Warm }
 }
 
 /// Names of members may hold what paths do not like.

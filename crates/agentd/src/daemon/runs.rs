@@ -95,8 +95,8 @@ impl Daemon {
             let why = format!("there is no engine `{}`", live.engine);
             return self.over(ticket, RunEnd::Failed, Some(why)).await;
         };
-        let spec = &live.agent.spec;
-        if let Some(why) = policy::unheld(&live.engine, begun.mode, spec.policy, &spec.deny)
+        let (spec, asks) = (&live.agent.spec, self.modes.asks(&engine.id(), begun.mode));
+        if let Some(why) = policy::unheld(&live.engine, asks, spec.policy, &spec.deny)
             && self.modes.is_installed(&engine.id())
         {
             return self.over(ticket, RunEnd::Failed, Some(why.whole())).await;

@@ -50,6 +50,14 @@ impl Install {
         self.prefix.join("bin").join(self.program.engine)
     }
 
+    /// Whether something is there that npm did not put there, and will not replace.
+    pub fn is_taken(&self) -> bool {
+        let target = self.target();
+        let from_npm =
+            std::fs::read_link(&target).is_ok_and(|path| path.to_string_lossy().contains(self.program.package));
+        target.symlink_metadata().is_ok() && !from_npm
+    }
+
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.npm);
         command.args(self.arguments()).stdin(Stdio::null());

@@ -69,8 +69,8 @@ fn after_help() -> String {
 
 const AFTER_HELP: &str = "\
 The answer and the resume line go to standard output, the progress to standard error.
-Ctrl-C cancels the run and prints the resume line (exit code 130). When the input ends, nobody is there any more, and
-every question of the engine is answered with no.
+Ctrl-C cancels the run and prints the resume line (exit code 130). Where the input ends, nobody is
+there to answer any more, and the answer to every question is no.
 
 Examples:
   moot run script \"hello\"                       a demonstration without any engine
@@ -313,6 +313,10 @@ impl Session {
 
     async fn word(&mut self, word: Word) {
         let done = match word {
+            Word::Answer(ask, _) if !self.progress.asks().iter().any(|open| open.id == ask) => {
+                output::note(&format!("no question `{}` is open", output::printable(&ask)));
+                Ok(())
+            }
             Word::Answer(ask, answer) => {
                 self.progress.answered(&ask);
                 self.handle.answer(ask, answer).await

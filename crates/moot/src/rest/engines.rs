@@ -8,7 +8,6 @@ use folkmoot_engines::availability::{self, Availability};
 use folkmoot_engines::engine::{Engine, EngineSettings, Mode};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{Completed, EngineEvent};
-use folkmoot_engines::programs;
 use folkmoot_engines::run::Request;
 use folkmoot_hub::auth::limits::RetryAfter;
 use folkmoot_hub::request::{Answer, ApiError, Caller, Path, reply};
@@ -51,13 +50,13 @@ pub struct EngineObject {
 }
 
 impl EngineObject {
-    fn new(found: &Availability, settings: &EngineSettings, mode: Mode) -> Self {
+    fn new(found: &Availability, settings: &EngineSettings, asks: bool) -> Self {
         let trouble = found.trouble().cloned();
         let found = found.clone();
         let command = if settings.command.is_empty() { found.engine.clone() } else { settings.command.clone() };
         let (problem, hint) = trouble.map(|trouble| (trouble.sentence, trouble.hint)).unzip();
         Self {
-            asks: programs::asks(&found.engine, mode),
+            asks,
             found: found.is_usable(),
             id: found.engine,
             version: found.version,
@@ -85,7 +84,7 @@ pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
     };
     let found = local.hosting().engines().found(local.hub.now(), look).await;
     let object = |found: &Availability| {
-        EngineObject::new(found, &of(&found.engine), hosting::mode(local.config(), &found.engine))
+        EngineObject::new(found, &of(&found.engine), hosting::asks(local.config(), &found.engine, true))
     };
     reply::ok(&found.iter().map(object).collect::<Vec<_>>())
 }

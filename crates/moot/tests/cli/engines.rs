@@ -285,12 +285,16 @@ fn a_question_that_is_open_when_the_input_ends_is_answered_with_no() {
         }
         // A line that says nothing changes nothing, and is not passed over in silence.
         let mut keyboard = child.stdin.take().unwrap();
-        std::io::Write::write_all(&mut keyboard, b"what?\n").unwrap();
+        std::io::Write::write_all(&mut keyboard, b"what?\n{\"ask\":\"9\",\"verdict\":\"allow\"}\n").unwrap();
         drop(keyboard);
         let ran = ended(child);
         std::io::Read::read_to_string(&mut events, &mut seen).unwrap();
         assert!(seen.contains("denied: nobody is here to answer"), "{kind}: {seen}");
-        assert!(ran.err.contains("not understood: what?"), "{}", ran.err);
+        assert!(
+            ran.err.contains("not understood: what?") && ran.err.contains("no question `9` is open"),
+            "{}",
+            ran.err
+        );
     }
 }
 
@@ -519,6 +523,8 @@ fn an_engine_that_cannot_ask_is_refused_for_agents_whose_policy_asks() {
     let listed = config("[engines.claude]\nmode = \"plain\"\n");
     let err = run(&home, &listed, &["agent", "add", "c", "--engine", "claude"]).bad(2);
     assert!(err.contains("claude, as it is set up here, does not ask before it acts"), "{err}");
+    let bypassed = config("[engines.claude]\ndangerously_skip_permissions = true\n");
+    run(&home, &bypassed, &["agent", "add", "c", "--engine", "claude", "--policy", "ask"]).bad(2);
     let finding = |config: &str| {
         let ran = run(&home, config, &["doctor", "--json", "--listen", "127.0.0.1:0"]);
         let list: Value = serde_json::from_str(&ran.out).unwrap();

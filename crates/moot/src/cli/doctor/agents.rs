@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use folkmoot_agentd::policy;
 use folkmoot_engines::availability::{self, Availability};
 use folkmoot_engines::engines;
 use futures_util::future::join_all;
@@ -34,8 +35,8 @@ fn one(config: &Config, name: &str, agent: &Agent, found: &Availability) -> Find
         let remedy = problem.hint.clone().unwrap_or_else(|| "see `moot engines`".to_owned());
         return Finding::fail(AGENT, format!("{name} cannot work: {}", problem.sentence), remedy);
     }
-    let mode = hosting::mode_of(config, found);
-    if let Some(error) = hosting::unheld_in(mode, engine, agent.policy, &agent.deny) {
+    let asks = hosting::asks(config, engine, found.warm == Some(true));
+    if let Some(error) = policy::unheld(engine, asks, hosting::policy(agent.policy), &agent.deny) {
         let remedy = error.hint.unwrap_or_default();
         return Finding::fail(AGENT, format!("{name} does not work: {}", error.sentence), remedy);
     }

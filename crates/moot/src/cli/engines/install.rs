@@ -13,8 +13,9 @@ use crate::cli::{Fault, output, prompt};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-It goes to ~/.local (the program to ~/.local/bin), so no other user is touched and no root is needed; npm must be there.
-The version is the newest one that was tried and that the Node here can run; see docs/engines.md.
+It goes to ~/.local (the program to ~/.local/bin): no other user is touched, no root is needed.
+npm must be there. The version is the newest one that was tried and that the Node here can run;
+see docs/engines.md.
 
 Examples:
   moot engines install claude
@@ -122,9 +123,9 @@ fn carry_out(plan: &Install) -> anyhow::Result<()> {
     if status.success() {
         return Ok(());
     }
-    let hint = match plan.target().symlink_metadata() {
-        Ok(_) => format!("{} is there already, and npm replaces only what it installed", plan.target().display()),
-        Err(_) => "what npm said above tells why; nothing else was changed".to_owned(),
+    let hint = match plan.is_taken() {
+        true => format!("{} is there already, and npm replaces only what it installed", plan.target().display()),
+        false => "what npm said above tells why; what was there before is still there".to_owned(),
     };
     Err(Fault::failed(format!("npm did not install {} ({status})", plan.program.engine)).hint(hint).into())
 }
