@@ -14,7 +14,7 @@ CARGO_MACHETE := 0.9
 .PHONY: help run test check fmt lint openapi bench web audit fuzz
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What the tests of the workspace ask of shared dependencies. Built with the same, the hub of `make run` and that of `make test` are
 # one, and neither compiles again what the other has; a tidy test compares them.
@@ -30,11 +30,27 @@ test: tools page fmt lint ## formatting, clippy with warnings denied, all tests,
 	$(CARGO) test --workspace --locked
 	@$(MAKE) --no-print-directory webtest
 
-check: test soak fuzz audit ## test, then the long soaks, fuzzing for a bounded time, audit
+check: test soak real-engines fuzz audit ## test, then the long soaks, the real engines, fuzzing for a bounded time, audit
 
 .PHONY: soak
 soak: ## the tests that take minutes
 	$(CARGO) test -p folkmoot-moot --locked --test e2e soak -- --ignored
+
+# Which plays or recordings, by a part of their names, as in REAL=claude/warm/channel or RECORD=codex-plain; all of them otherwise.
+REAL ?=
+RECORD ?=
+
+.PHONY: real-engines
+real-engines: realprograms ## install the real engines from the registry and play every case with them
+	REAL="$(REAL)" $(CARGO) test -p folkmoot-moot --locked --test real
+
+.PHONY: record-engines
+record-engines: realprograms ## record what the real engines write, for `make test` to play; look at the difference
+	RECORD="$(RECORD)" $(CARGO) test -p folkmoot-engines --locked --test record
+
+.PHONY: realprograms
+realprograms:
+	@crates/engines/tests/programs/install.sh
 
 fmt:
 	$(CARGO) fmt --all --check

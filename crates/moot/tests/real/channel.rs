@@ -1,0 +1,116 @@
+//! A case from a channel: a mention wakes the agent, people decide over REST, the answer stands in the thread.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::cases::{Case, Event};
+use super::judge::{Seen, judge};
+use super::run::apart;
+use super::stage::HubStage;
+use super::support::agents::replies;
+use super::support::{eventually_within, items, text};
+use super::table::Outcome;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+const MEANWHILE: Duration = Duration::from_secs(1);
+
+pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
+    let asked = stage.stage.models.asked().len();
+    if case.event == Event::TwoThreads {
+        return two_threads(stage, case).await;
+    }
+    let root = stage.post(&format!("@player {}", stage.stage.prompt(case.prompts[0])), None).await;
+    match case.event {
+        Event::Kill => return kill(stage).await,
+        Event::Words(words) => {
+            stage.stage.asked_more_than(asked).await;
+            tokio::time::sleep(MEANWHILE).await;
+            stage.post(words, Some(&root)).await;
+        }
+        Event::Cancel => {
+            stage.stage.asked_more_than(asked).await;
+            tokio::time::sleep(MEANWHILE).await;
+            let run = runs(stage, &root).await.pop().ok_or("there is no run")?;
+            stage.alice.rest.post(&format!("/v1/runs/{}/stop", text(&run, "id")), json!({})).await.ok();
+        }
+        _ => {}
+    }
+    let mut seen = ended(stage, &root, 1, case.event).await;
+    for (number, prompt) in case.prompts.iter().enumerate().skip(1) {
+        stage.post(prompt, Some(&root)).await;
+        seen = ended(stage, &root, number + 1, case.event).await;
+    }
+    judge(&stage.stage, case, &seen)
+}
+
+/// The runs of a thread, oldest first.
+async fn runs(stage: &HubStage, root: &str) -> Vec<Value> {
+    let all = stage.get(&format!("/v1/channels/{}/runs", stage.channel)).await;
+    let mut found: Vec<Value> = items(&all).iter().filter(|run| run["thread_id"] == root).cloned().collect();
+    found.reverse();
+    found
+}
+
+/// Waits for the end of the thread's run of that number, and decides what is asked meanwhile.
+async fn ended(stage: &HubStage, root: &str, number: usize, event: Event) -> Seen {
+    let asks = parking_lot::Mutex::new(Vec::new());
+    let over = || async {
+        decide(stage, event, &asks).await;
+        let run = runs(stage, root).await.into_iter().nth(number - 1)?;
+        let said = replies(&stage.alice, root).await;
+        (!run["ended_at"].is_null() && said.len() >= number).then_some((run, said))
+    };
+    let (run, said) = eventually_within(PATIENCE, "the run ends", over).await;
+    let detail = stage.get(&format!("/v1/runs/{}", text(&run, "id"))).await;
+    let actions = items(&detail["actions"]).iter().map(|action| text(action, "title").to_owned()).collect();
+    let ok = run["state"] == "completed";
+    let mut error = run["error"].as_str().unwrap_or_default().to_owned();
+    if run["state"] == "cancelled" {
+        error.push_str("cancelled");
+    }
+    // What failed says why in the thread too; an answer is what is there beside it.
+    let last = said.last().cloned().unwrap_or_default();
+    let answer = if ok || event == Event::Cancel { last } else { String::new() };
+    Seen { ok, answer, error, asks: asks.into_inner(), actions }
+}
+
+async fn decide(stage: &HubStage, event: Event, asks: &parking_lot::Mutex<Vec<String>>) {
+    let open = stage.get(&stage.alice.path("approvals?status=pending")).await;
+    for approval in items(&open) {
+        asks.lock().push(format!("{} {}", text(approval, "action"), approval["payload"]));
+        let body = match event {
+            Event::Deny => json!({"approved": false, "note": "not today"}),
+            Event::Reply(words) => json!({"approved": true, "note": words}),
+            _ => json!({"approved": true}),
+        };
+        stage.alice.rest.patch(&format!("/v1/approvals/{}", text(approval, "id")), body).await.ok();
+    }
+}
+
+async fn kill(stage: &HubStage) -> Outcome {
+    let asks = parking_lot::Mutex::new(Vec::new());
+    let runs = || async {
+        decide(stage, Event::Nothing, &asks).await;
+        let words = "sleep\x0061";
+        stage.stage.processes(&[]).into_iter().any(|(_, line)| line.contains(words)).then_some(())
+    };
+    eventually_within(PATIENCE, "the command runs", runs).await;
+    stage.kill();
+    Ok(())
+}
+
+async fn two_threads(stage: &HubStage, case: &Case) -> Outcome {
+    let begin = async |prompt: &str| {
+        let root = stage.post(&format!("@player {prompt}"), None).await;
+        ended(stage, &root, 1, Event::Nothing).await;
+        root
+    };
+    let (first, second) = tokio::join!(begin(case.prompts[0]), begin(case.prompts[1]));
+    let recall = async |root: &str| {
+        stage.post("[recall]", Some(root)).await;
+        ended(stage, root, 2, Event::Nothing).await.answer
+    };
+    let (first, second) = tokio::join!(recall(&first), recall(&second));
+    apart(&first, &second)
+}

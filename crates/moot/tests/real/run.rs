@@ -1,0 +1,187 @@
+//! A case from `moot run --json`.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::cases::{Case, Event};
+use super::judge::{Seen, judge};
+use super::stage::Stage;
+use super::support::hub::{BINARY, clean_command};
+use super::table::Outcome;
+
+/// Ctrl-C ends a run within this; a busy machine gets a little more.
+const CANCELLED: Duration = Duration::from_secs(4);
+/// How long after the model was asked somebody says something.
+const MEANWHILE: Duration = Duration::from_secs(1);
+
+pub async fn play(stage: &Stage, case: &Case) -> Outcome {
+    match case.event {
+        Event::TwoThreads => return two_threads(stage, case).await,
+        Event::Kill => return kill(stage, case).await,
+        _ => {}
+    }
+    let mut resume = None;
+    let mut seen = Seen::default();
+    for prompt in case.prompts {
+        let run = Run::start(stage, prompt, resume.as_deref());
+        let followed = run.follow(stage, case.event).await?;
+        resume = followed.resume;
+        seen = followed.seen;
+    }
+    judge(stage, case, &seen)
+}
+
+/// What a run said, and which thread it was in.
+struct Followed {
+    seen: Seen,
+    resume: Option<String>,
+}
+
+struct Run {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Lines<BufReader<ChildStdout>>,
+    asked_before: usize,
+}
+
+impl Run {
+    fn start(stage: &Stage, prompt: &str, resume: Option<&str>) -> Self {
+        let mut command = clean_command(BINARY, stage.folder.path());
+        command.env("PATH", stage.program.path()).args(["run", stage.program.engine, "--json"]);
+        command.arg(if stage.warm { "--warm" } else { "--plain" }).arg("--cwd").arg(stage.project());
+        if let Some(resume) = resume {
+            command.args(["--resume", resume]);
+        }
+        command.arg(stage.prompt(prompt)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let asked_before = stage.models.asked().len();
+        let mut child = Command::from(command).kill_on_drop(true).spawn().expect("the binary starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        Self { input: child.stdin.take(), child, lines, asked_before }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        kill_process(id.expect("it runs"), signal).expect("it runs");
+    }
+
+    async fn tell(&mut self, order: Value) {
+        if let Some(input) = &mut self.input {
+            input.write_all(format!("{order}\n").as_bytes()).await.expect("it listens");
+        }
+    }
+
+    async fn follow(mut self, stage: &Stage, event: Event) -> Result<Followed, String> {
+        let (mut seen, mut resume, mut ends) = (Seen::default(), None, 0);
+        let meanwhile = async {
+            stage.asked_more_than(self.asked_before).await;
+            tokio::time::sleep(MEANWHILE).await;
+        };
+        tokio::pin!(meanwhile);
+        let mut waits = matches!(event, Event::Words(_) | Event::Cancel);
+        let mut cancelled = None;
+        loop {
+            let line = tokio::select! {
+                line = self.lines.next_line() => line.map_err(|error| error.to_string())?,
+                () = &mut meanwhile, if waits => {
+                    waits = false;
+                    match event {
+                        Event::Words(words) => self.tell(json!({"steer": words})).await,
+                        _ => {
+                            self.signal(Signal::INT);
+                            cancelled = Some(Instant::now());
+                        }
+                    }
+                    continue;
+                }
+            };
+            let Some(line) = line else { break };
+            let said: Value = serde_json::from_str(&line).map_err(|_| format!("this is no event: {line}"))?;
+            match said["type"].as_str().unwrap_or_default() {
+                "started" => resume = said["resume"]["value"].as_str().map(str::to_owned),
+                "action" => seen.actions.extend(said["action"]["title"].as_str().map(str::to_owned)),
+                "asked" if said["ask"]["withdrawn"] != true => {
+                    seen.asks.push(said["ask"]["subject"].to_string() + &said["ask"]["title"].to_string());
+                    self.answer(&said["ask"], event).await;
+                }
+                "completed" => {
+                    ends += 1;
+                    seen.ok = said["ok"] == true;
+                    seen.answer = said["answer"].as_str().unwrap_or_default().to_owned();
+                    seen.error = said["error"].as_str().unwrap_or_default().to_owned();
+                }
+                _ => {}
+            }
+        }
+        let status = self.child.wait().await.map_err(|error| error.to_string())?;
+        if ends != 1 {
+            return Err(format!("completed {ends} times, exit {status}, {seen:?}"));
+        }
+        match cancelled {
+            Some(at) if at.elapsed() > CANCELLED => Err(format!("Ctrl-C took {:?}", at.elapsed())),
+            Some(_) if status.code() != Some(130) => Err(format!("Ctrl-C gave {status}")),
+            _ => Ok(Followed { seen, resume }),
+        }
+    }
+
+    async fn answer(&mut self, ask: &Value, event: Event) {
+        let mut order = match event {
+            Event::Deny => json!({"verdict": "deny", "note": "not today"}),
+            Event::Reply(words) => json!({"verdict": "reply", "answers": [words]}),
+            _ => json!({"verdict": "allow"}),
+        };
+        order["ask"] = ask["id"].clone();
+        self.tell(order).await;
+    }
+}
+
+/// SIGKILL to `moot` while a command of the engine runs; whether anybody is left is looked at afterwards.
+async fn kill(stage: &Stage, case: &Case) -> Outcome {
+    let mut run = Run::start(stage, case.prompts[0], None);
+    let listens = async {
+        while let Ok(Some(line)) = run.lines.next_line().await {
+            let said: Value = serde_json::from_str(&line).unwrap_or_default();
+            if said["type"] == "asked" {
+                let order = json!({"ask": said["ask"]["id"], "verdict": "allow"});
+                if let Some(input) = &mut run.input {
+                    input.write_all(format!("{order}\n").as_bytes()).await.expect("it listens");
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = listens => return Err("the run ended before its command".to_owned()),
+        () = stage.command_runs("sleep 61") => {}
+    }
+    run.child.start_kill().map_err(|error| error.to_string())?;
+    run.child.wait().await.map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Two threads at the same time, each of which knows its own words and nobody else's.
+async fn two_threads(stage: &Stage, case: &Case) -> Outcome {
+    let begin = async |prompt: &str| Run::start(stage, prompt, None).follow(stage, Event::Nothing).await;
+    let (first, second) = tokio::join!(begin(case.prompts[0]), begin(case.prompts[1]));
+    let (first, second) = (first?.resume, second?.resume);
+    if first.is_none() || first == second {
+        return Err(format!("both are in the thread {first:?}"));
+    }
+    let recall = async |thread: &Option<String>| {
+        Run::start(stage, "[recall]", thread.as_deref()).follow(stage, Event::Nothing).await
+    };
+    let (first, second) = tokio::join!(recall(&first), recall(&second));
+    apart(&first?.seen.answer, &second?.seen.answer)
+}
+
+/// Each answer has its own word only.
+pub fn apart(first: &str, second: &str) -> Outcome {
+    let own = |answer: &str, word: &str, other: &str| answer.contains(word) && !answer.contains(other);
+    if own(first, "adder", "badger") && own(second, "badger", "adder") {
+        return Ok(());
+    }
+    Err(format!("the threads are mixed: {first:?} and {second:?}"))
+}

@@ -1,0 +1,131 @@
+//! A case from Telegram: a message is the prompt, cards ask, the last message is the answer.
+
+use std::time::Duration;
+
+use super::cases::{Case, Event};
+use super::judge::{Seen, judge};
+use super::run::apart;
+use super::stage::HubStage;
+use super::support::telegram::{ANN, Message};
+use super::table::Outcome;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+const MEANWHILE: Duration = Duration::from_secs(1);
+/// How the last message of a run begins.
+const LAST: [&str; 4] = ["done", "error", "cancelled", "stopped"];
+
+pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
+    if case.event == Event::TwoThreads {
+        return two_threads(stage, case).await;
+    }
+    let asked = stage.stage.models.asked().len();
+    let prompt = stage.api.say(ANN, ANN, &stage.stage.prompt(case.prompts[0]));
+    match case.event {
+        Event::Kill => return kill(stage).await,
+        Event::Words(words) => meanwhile(stage, asked, prompt, &format!("/steer {words}")).await,
+        Event::Cancel => meanwhile(stage, asked, prompt, "/cancel").await,
+        _ => {}
+    }
+    let (mut last, mut seen) = ended(stage, prompt, case.event).await;
+    for prompt in &case.prompts[1..] {
+        let reply = stage.api.reply(ANN, ANN, prompt, last.id);
+        (last, seen) = ended(stage, reply, case.event).await;
+    }
+    judge(&stage.stage, case, &seen)
+}
+
+/// Says something in reply to the progress message, once the model works.
+async fn meanwhile(stage: &HubStage, asked: usize, prompt: i64, words: &str) {
+    stage.stage.asked_more_than(asked).await;
+    tokio::time::sleep(MEANWHILE).await;
+    let progress = stage.api.wait_shown(ANN, "progress", |message| message.reply_to == Some(prompt)).await;
+    stage.api.reply(ANN, ANN, words, progress.id);
+}
+
+/// Waits for the last message about a prompt, and decides what is asked meanwhile.
+async fn ended(stage: &HubStage, prompt: i64, event: Event) -> (Message, Seen) {
+    let mut asks = Vec::new();
+    let mut actions: Vec<String> = Vec::new();
+    let mut pressed = Vec::new();
+    let give_up = tokio::time::Instant::now() + PATIENCE;
+    let last = loop {
+        let shown = stage.api.shown(ANN);
+        for card in shown.iter().filter(|message| !pressed.contains(&message.id)) {
+            if let Some(data) = button(card, event) {
+                pressed.push(card.id);
+                asks.push(card.text.clone());
+                stage.api.press(ANN, card.id, ANN, &data);
+            }
+        }
+        let of_prompt = || shown.iter().filter(|message| message.reply_to == Some(prompt));
+        actions.extend(
+            of_prompt().flat_map(|message| message.history.iter().chain([&message.text])).flat_map(|text| titles(text)),
+        );
+        if let Some(last) = of_prompt().find(|message| LAST.iter().any(|word| message.text.starts_with(word))) {
+            break last.clone();
+        }
+        assert!(tokio::time::Instant::now() < give_up, "no last message within {PATIENCE:?}: {shown:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let ok = last.text.starts_with("done");
+    // Without a text of its own, everything that a failed run says is its error.
+    let error = if ok { String::new() } else { last.text.clone() };
+    let answer = if ok || event == Event::Cancel { last.text.clone() } else { String::new() };
+    (last, Seen { ok, answer, error, asks, actions })
+}
+
+/// The lines of a progress message that name what was done, without their sign.
+fn titles(text: &str) -> Vec<String> {
+    let signs = ['✓', '✗', '▸', '↻', '…', '•'];
+    let named = text.lines().filter_map(|line| line.trim().strip_prefix(signs));
+    named.map(|line| line.trim().trim_matches('`').to_owned()).collect()
+}
+
+/// What the button says that this case wants pressed; `None`: it is no open card.
+fn button(message: &Message, event: Event) -> Option<String> {
+    let label = match event {
+        Event::Deny => "Deny",
+        Event::Reply(words) => words,
+        _ => "Allow once",
+    };
+    let buttons = message.keyboard.as_array()?.iter().filter_map(|row| row.as_array()).flatten();
+    let found = buttons.into_iter().find(|button| button["text"] == label)?;
+    found["callback_data"].as_str().map(str::to_owned)
+}
+
+async fn kill(stage: &HubStage) -> Outcome {
+    let mut pressed = Vec::new();
+    let give_up = tokio::time::Instant::now() + PATIENCE;
+    while !stage.stage.processes(&[]).into_iter().any(|(_, line)| line.contains("sleep\x0061")) {
+        for card in stage.api.shown(ANN).iter().filter(|message| !pressed.contains(&message.id)).collect::<Vec<_>>() {
+            if let Some(data) = button(card, Event::Nothing) {
+                pressed.push(card.id);
+                stage.api.press(ANN, card.id, ANN, &data);
+            }
+        }
+        assert!(tokio::time::Instant::now() < give_up, "the command does not run");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stage.kill();
+    Ok(())
+}
+
+async fn two_threads(stage: &HubStage, case: &Case) -> Outcome {
+    // Messages within a moment of each other would be one prompt.
+    let begin = async |prompt: &str| {
+        let asked = stage.stage.models.asked().len();
+        let said = stage.api.say(ANN, ANN, prompt);
+        stage.stage.asked_more_than(asked).await;
+        said
+    };
+    let first = begin(case.prompts[0]).await;
+    let second = begin(case.prompts[1]).await;
+    let ((first, _), (second, _)) =
+        tokio::join!(ended(stage, first, Event::Nothing), ended(stage, second, Event::Nothing));
+    let recall = async |last: Message| {
+        let said = stage.api.reply(ANN, ANN, "[recall]", last.id);
+        ended(stage, said, Event::Nothing).await.1.answer
+    };
+    let (first, second) = tokio::join!(recall(first), recall(second));
+    apart(&first, &second)
+}
