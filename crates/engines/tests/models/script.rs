@@ -59,7 +59,7 @@ pub const GREETING: &str = "Hello from the fake model.";
 pub const TITLE: &str = "A fake title";
 
 /// Directives that are known; anything else in brackets is text.
-const DIRECTIVES: [&str; 22] = [
+const DIRECTIVES: [&str; 23] = [
     "ask",
     "background",
     "cut",
@@ -69,6 +69,7 @@ const DIRECTIVES: [&str; 22] = [
     "flaky",
     "long",
     "patch",
+    "permit",
     "plan",
     "recall",
     "slow",
@@ -129,7 +130,8 @@ fn with_tools(turn: &Turn, name: &str, argument: &str) -> Vec<Step> {
         ("thinktool", _) => vec![think("It ran."), said_of_tool(turn)],
         ("background", 0) => vec![say("I will leave it running."), shell(turn, argument, true)],
         ("background", _) => vec![say("It is running.")],
-        ("tool", _) => vec![said_of_tool(turn)],
+        ("permit", 0) => vec![say("I will ask for it."), escalated(shell(turn, argument, false))],
+        ("tool" | "permit", _) => vec![said_of_tool(turn)],
         ("tools" | "steps", _) => steps(turn, argument.parse().unwrap_or(3)),
         ("write", 0) => write(turn, argument),
         ("write", _) => vec![say(&format!("Written: {}", turn.result()))],
@@ -198,6 +200,18 @@ fn shell(turn: &Turn, line: &str, background: bool) -> Step {
         None => return no_tool(turn, "run a command"),
     };
     Step::Call(turn.tool(&SHELLS).unwrap_or_default().to_owned(), arguments)
+}
+
+/// Where the engine lets its model ask for a command to be run outside of its sandbox, it does.
+fn escalated(step: Step) -> Step {
+    match step {
+        Step::Call(tool, mut arguments) if tool == "exec_command" => {
+            arguments["sandbox_permissions"] = json!("require_escalated");
+            arguments["justification"] = json!("it writes a file");
+            Step::Call(tool, arguments)
+        }
+        other => other,
+    }
 }
 
 fn steps(turn: &Turn, count: usize) -> Vec<Step> {

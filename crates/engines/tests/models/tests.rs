@@ -163,3 +163,12 @@ async fn over_the_socket_it_streams_refuses_and_breaks_off() {
     assert_eq!(post(&models, "/v1/nothing", KEY, &json!({})).await.0, 404);
     assert_eq!(models.asked().len(), 4, "those without the right key asked nothing");
 }
+
+#[test]
+fn a_command_that_needs_permission_is_asked_for_where_the_model_can() {
+    let permit = |tool: &str| decide(&turn("[permit:touch a]", &[], &[tool]), |_| 1).remove(1);
+    let asked =
+        json!({"cmd": "touch a", "sandbox_permissions": "require_escalated", "justification": "it writes a file"});
+    assert_eq!(permit("exec_command"), Step::Call("exec_command".into(), asked));
+    assert_eq!(permit("bash"), Step::Call("bash".into(), json!({"command": "touch a", "description": "run it"})));
+}

@@ -57,8 +57,8 @@ pub const CASES: [Case; 17] = [
         asks: Some("Which colour?"),
         ..case("question", &["[ask]"], &["The answer was:", "Blue"])
     },
-    Case { asks: Some("touch made.txt"), ..case("allowed", &["[tool:touch made.txt]"], &["Done. The tool said:"]) },
-    Case { event: Event::Deny, asks: Some("touch made.txt"), ..case("denied", &["[tool:touch made.txt]"], &[]) },
+    Case { asks: Some("touch made.txt"), ..case("allowed", &["[permit:touch made.txt]"], &["Done. The tool said:"]) },
+    Case { event: Event::Deny, asks: Some("touch made.txt"), ..case("denied", &["[permit:touch made.txt]"], &[]) },
     Case { asks: Some("FILE"), ..case("edit", &["[edit:FILE]"], &["Edited:"]) },
     case("subagent", &["[sub]"], &["Hello from the fake model."]),
     case("background", &["[background:sleep 2; echo woke]"], &["The task has ended:"]),
@@ -86,6 +86,13 @@ pub fn not_offered(engine: &str, warm: bool, case: &Case) -> Option<&'static str
         ("allowed" | "denied", "pi") => Some("it never asks for permission"),
         _ => None,
     }
+}
+
+/// What the last answer says, as far as the program tells it.
+pub fn says(engine: &str, warm: bool, case: &Case) -> &'static [&'static str] {
+    // In the plain mode these two say a text when it is whole; of one that was cut short nothing is known.
+    let whole_only = !warm && ["codex", "opencode"].contains(&engine);
+    if case.event == Event::Cancel && whole_only { &[] } else { case.says }
 }
 
 /// What the error of a run that fails says, in whatever words the program has for it.

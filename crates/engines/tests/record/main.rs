@@ -168,7 +168,7 @@ impl<'a> Recording<'a> {
             "mode": if warm { "warm" } else { "plain" }, "case": case.name,
             "again": format!("make record-engines RECORD={}-{}-{}", self.program.label, if warm { "warm" } else { "plain" }, case.name),
             "resume": resume.map(|token| token.value.as_str()),
-            "ok": !case.fails, "says": case.says, "does": case.does,
+            "ok": !case.fails, "says": cases::says(self.program.engine, warm, case), "does": case.does,
             "error": cases::error(self.program.engine, warm, case),
             "asks": asks.map(|asks| asks.replace("FILE", "note.txt")),
         })

@@ -254,8 +254,8 @@ fn answer_faults(completed: &Completed, header: &Value) -> Vec<String> {
     {
         faults.push(format!("the error does not say `{words}`: {said}"));
     }
-    let nothing_said = header["says"].as_array().is_none_or(Vec::is_empty);
-    if !completed.ok && nothing_said && !completed.answer.is_empty() {
+    let refused = ["500", "401", "429"].contains(&header["case"].as_str().unwrap_or_default());
+    if refused && !completed.answer.is_empty() {
         faults.push(format!("an error is the answer too: {said}"));
     }
     faults

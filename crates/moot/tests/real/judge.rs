@@ -21,7 +21,8 @@ pub fn judge(stage: &Stage, case: &Case, seen: &Seen) -> Outcome {
     if seen.ok == case.fails {
         return wrong(format!("ok is {}", seen.ok));
     }
-    if let Some(words) = case.says.iter().find(|words| !seen.answer.contains(**words)) {
+    let says = cases::says(stage.program.engine, stage.warm, case);
+    if let Some(words) = says.iter().find(|words| !seen.answer.contains(**words)) {
         return wrong(format!("the answer does not say `{words}`"));
     }
     if let Some(words) = error(stage, case)
@@ -29,7 +30,7 @@ pub fn judge(stage: &Stage, case: &Case, seen: &Seen) -> Outcome {
     {
         return wrong(format!("the error does not say `{words}`"));
     }
-    if case.fails && case.says.is_empty() && !seen.answer.is_empty() {
+    if case.fails && case.event == Event::Nothing && !seen.answer.is_empty() {
         return wrong("an error is the answer too".to_owned());
     }
     if let Some(command) = case.does

@@ -92,10 +92,10 @@ async fn play_on_hub(
     surfaces: &[Surface],
 ) {
     let mut hub: Option<Arc<HubStage>> = None;
-    for surface in surfaces {
+    for &surface in surfaces {
         for &case in cases {
             let reason = cases::not_offered(program.engine, warm, case);
-            if !table.wants(program, warm, *surface, case, reason) {
+            if !table.wants(program, warm, surface, case, reason) {
                 continue;
             }
             let keep = if case.event == Event::KeepWarm { 60 } else { 0 };
@@ -104,9 +104,9 @@ async fn play_on_hub(
             }
             let stage = hub.clone().expect("a hub");
             let playing = stage.clone();
-            let outcome = guarded(async move { playing.play(*surface, case).await }).await;
+            let outcome = guarded(async move { playing.play(surface, case).await }).await;
             let outcome = outcome.and(stage.is_clean(case).await);
-            table.note(program, warm, *surface, case, outcome);
+            table.note(program, warm, surface, case, outcome);
         }
     }
 }

@@ -77,8 +77,9 @@ impl Run {
 
     async fn follow(mut self, stage: &Stage, event: Event) -> Result<Followed, String> {
         let (mut seen, mut resume, mut ends) = (Seen::default(), None, 0);
+        let asked_before = self.asked_before;
         let meanwhile = async {
-            stage.asked_more_than(self.asked_before).await;
+            stage.asked_more_than(asked_before).await;
             tokio::time::sleep(MEANWHILE).await;
         };
         tokio::pin!(meanwhile);

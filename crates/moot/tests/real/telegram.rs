@@ -50,8 +50,8 @@ async fn ended(stage: &HubStage, prompt: i64, event: Event) -> (Message, Seen) {
     let give_up = tokio::time::Instant::now() + PATIENCE;
     let last = loop {
         let shown = stage.api.shown(ANN);
-        for card in shown.iter().filter(|message| !pressed.contains(&message.id)) {
-            if let Some(data) = button(card, event) {
+        for card in &shown {
+            if let Some(data) = button(card, event).filter(|_| !pressed.contains(&card.id)) {
                 pressed.push(card.id);
                 asks.push(card.text.clone());
                 stage.api.press(ANN, card.id, ANN, &data);
@@ -97,8 +97,8 @@ async fn kill(stage: &HubStage) -> Outcome {
     let mut pressed = Vec::new();
     let give_up = tokio::time::Instant::now() + PATIENCE;
     while !stage.stage.processes(&[]).into_iter().any(|(_, line)| line.contains("sleep\x0061")) {
-        for card in stage.api.shown(ANN).iter().filter(|message| !pressed.contains(&message.id)).collect::<Vec<_>>() {
-            if let Some(data) = button(card, Event::Nothing) {
+        for card in stage.api.shown(ANN) {
+            if let Some(data) = button(&card, Event::Nothing).filter(|_| !pressed.contains(&card.id)) {
                 pressed.push(card.id);
                 stage.api.press(ANN, card.id, ANN, &data);
             }
