@@ -34,9 +34,10 @@ pub fn read(body: &Value) -> Turn {
     turn
 }
 
-/// Whether a person said it; the program reminds the model of this and that in the person's name.
+/// Whether a person said it, or a task that was left running; the program reminds the model of this and that as well.
 fn said(text: &&str) -> bool {
-    !text.trim().is_empty() && !text.trim_start().starts_with("<system-reminder>")
+    let reminds = text.trim_start().starts_with("<system-reminder>");
+    !text.trim().is_empty() && (!reminds || text.contains("<task-notification>"))
 }
 
 fn result(block: &Value) -> String {

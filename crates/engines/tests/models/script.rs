@@ -134,10 +134,10 @@ fn with_tools(turn: &Turn, name: &str, argument: &str) -> Vec<Step> {
         ("tool" | "permit", _) => vec![said_of_tool(turn)],
         ("tools" | "steps", _) => steps(turn, argument.parse().unwrap_or(3)),
         ("write", 0) => write(turn, argument),
-        ("write", _) => vec![say(&format!("Written: {}", turn.result()))],
+        ("write", _) => vec![say(&format!("Written: {}", outcome(turn)))],
         ("edit", _) => edit(turn, argument),
         ("patch", 0) => vec![say("Patching."), patch(&format!("*** Add File: {argument}\n+written by the fake model"))],
-        ("patch", _) => vec![say(&format!("Patched: {}", turn.result()))],
+        ("patch", _) => vec![say(&format!("Patched: {}", outcome(turn)))],
         ("ask", 0) => ask(turn),
         ("ask", _) => vec![say(&format!("The answer was: {}", turn.result()))],
         ("plan", 0) => plan(turn),
@@ -145,7 +145,7 @@ fn with_tools(turn: &Turn, name: &str, argument: &str) -> Vec<Step> {
         ("sub", 0) => helper(turn, "say hello to the parent"),
         ("subtool", 0) => helper(turn, "please [tool:touch made-by-helper.txt]"),
         ("sub" | "subtool", 1) if turn.spawns() => wait_for_helper(turn),
-        ("sub" | "subtool", _) => vec![say(&format!("The helper said: {}", turn.result()))],
+        ("sub" | "subtool", _) => vec![say(&format!("The helper said: {}", shortened(&turn.result(), 160)))],
         ("todo", 0) => todo(turn),
         ("todo", _) => vec![say(&format!("Noted: {}", turn.result()))],
         ("call", 0) => call(argument),
@@ -262,8 +262,14 @@ fn edit(turn: &Turn, path: &str) -> Vec<Step> {
             vec![say("Editing."), patch(&format!("*** Update File: {path}\n@@\n-before\n+after"))]
         }
         (None, _, 0) => vec![no_tool(turn, "edit")],
-        _ => vec![say(&format!("Edited: {}", turn.result()))],
+        _ => vec![say(&format!("Edited: {}", outcome(turn)))],
     }
+}
+
+/// Whether a tool worked, without the paths that it names: recordings are to be the same on every machine.
+fn outcome(turn: &Turn) -> String {
+    let result = turn.result();
+    if result.to_lowercase().contains("error") { result } else { "it worked".to_owned() }
 }
 
 fn patch(body: &str) -> Step {

@@ -37,7 +37,7 @@ fn a_tools_result_is_the_second_step_and_a_missing_tool_is_said() {
     assert_eq!(edit(&[])[1], Step::Call("read".into(), json!({"filePath": "/a"})));
     let changed = json!({"filePath": "/a", "oldString": "before", "newString": "after"});
     assert_eq!(edit(&["before"])[1], Step::Call("edit".into(), changed));
-    assert_eq!(said(&edit(&["before", "ok"])), "Edited: ok");
+    assert_eq!(said(&edit(&["before", "ok"])), "Edited: it worked");
 }
 
 #[test]

@@ -31,7 +31,19 @@ pub const LABELS: [(&str, &str); 5] =
     [("claude", "claude"), ("codex", "codex"), ("opencode", "opencode"), ("pi", "pi"), ("pi-mariozechner", "pi")];
 
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository").join("target/real-engines")
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the repository");
+    let folder = repository.join("target/real-engines");
+    // As the programs name it, who compare paths of files with the one they work in.
+    folder.canonicalize().unwrap_or(folder)
+}
+
+/// A project below `home`, with a file to edit. It is a repository of its own: the one around it is none of its business.
+pub fn project(home: &Path) -> PathBuf {
+    let project = home.join("project");
+    std::fs::create_dir_all(&project).expect("a project");
+    let made = std::process::Command::new("git").arg("init").arg("-q").current_dir(&project).status();
+    assert!(made.expect("git is there").success(), "a repository");
+    project
 }
 
 /// What is installed, and what is not, in words.
@@ -112,8 +124,9 @@ fn claude(models: &str, place: &Path, warm: bool) -> Settings {
         ("DISABLE_AUTOUPDATER", "1"),
         ("IS_SANDBOX", "1"),
     ]);
-    let plain = json!({"permission_mode": "acceptEdits", "allowed_tools": ["Bash(echo *)", "Bash(sleep *)"]});
-    let own = if warm { own(json!({"allowed_tools": ["Bash(sleep *)"]})) } else { own(plain) };
+    let plain =
+        json!({"permission_mode": "acceptEdits", "allowed_tools": ["Bash(echo *)", "Bash(sleep *)", "Bash(tail *)"]});
+    let own = if warm { own(json!({"allowed_tools": ["Bash(sleep *)", "Bash(tail *)"]})) } else { own(plain) };
     Settings { env, own, model: MODEL.to_owned() }
 }
 

@@ -94,8 +94,8 @@ impl<'a> Recording<'a> {
     fn new(program: &'a Program, warm: bool, case: &'a Case, models: &'a Models) -> Self {
         let stages = programs::folder().join("stages");
         std::fs::create_dir_all(&stages).expect("a folder");
-        let folder = tempfile::TempDir::new_in(stages).expect("a folder");
-        std::fs::create_dir(folder.path().join("project")).expect("a project");
+        let folder = tempfile::TempDir::with_prefix_in("stage-", stages).expect("a folder");
+        programs::project(folder.path());
         let mode = if warm { Mode::Warm } else { Mode::Plain };
         let engine = engines::find(program.engine).expect("an engine");
         Self { program, engine, mode, case, models, folder }

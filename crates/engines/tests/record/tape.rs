@@ -20,7 +20,7 @@ impl Tape {
         let path = home.to_string_lossy().into_owned();
         // Some programs name their folders after the one they work in.
         let private = vec![
-            (path.replace('/', "-"), "-home-ann".to_owned()),
+            (path.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"), "-home-ann".to_owned()),
             (path, "/home/ann".to_owned()),
             (models.to_owned(), "127.0.0.1:1".to_owned()),
         ];

@@ -323,24 +323,46 @@ impl Ids {
 
     fn ours(&self, got: &Value) -> Value {
         let mut got = got.clone();
-        let place = if got["response"]["request_id"].is_string() { "/response/request_id" } else { "/id" };
-        if got["method"].is_string() {
-            return got;
-        }
-        let Some(id) = got.pointer_mut(place) else { return got };
-        let Some(at) = self.recorded.iter().position(|(_, known)| known == id) else { return got };
-        let name = &self.recorded[at].0;
-        let turn = self.recorded[..at].iter().filter(|(other, _)| other == name).count();
-        if let Some((_, ours)) = self.ours.iter().filter(|(other, _)| other == name).nth(turn) {
+        if got["method"].is_null()
+            && let Some(id) = got.get_mut("id").filter(|id| id.is_number())
+            && let Some(ours) = self.of(id)
+        {
             *id = ours.clone();
         }
+        self.rename(&mut got);
         got
+    }
+
+    /// Our number of the request that had this one.
+    fn of(&self, id: &Value) -> Option<&Value> {
+        let at = self.recorded.iter().position(|(_, known)| known == id)?;
+        let name = &self.recorded[at].0;
+        let turn = self.recorded[..at].iter().filter(|(other, _)| other == name).count();
+        self.ours.iter().filter(|(other, _)| other == name).nth(turn).map(|(_, ours)| ours)
+    }
+
+    /// Names, unlike numbers, are meant wherever they stand.
+    fn rename(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.rename(item)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.rename(field)),
+            Value::String(_) => {
+                if let Some(ours) = self.of(value) {
+                    *value = ours.clone();
+                }
+            }
+            _ => {}
+        }
     }
 }
 
 /// A request's name and number.
 fn request(sent: &Value) -> Option<(String, Value)> {
     let control = &sent["request"]["subtype"];
-    let (name, id) = if control.is_string() { (control, &sent["request_id"]) } else { (&sent["method"], &sent["id"]) };
+    let (name, id) = match () {
+        () if control.is_string() => (control, &sent["request_id"]),
+        () if sent["uuid"].is_string() => (&sent["type"], &sent["uuid"]),
+        () => (&sent["method"], &sent["id"]),
+    };
     Some((name.as_str()?.to_owned(), Some(id).filter(|id| !id.is_null())?.clone()))
 }

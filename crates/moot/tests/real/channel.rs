@@ -92,8 +92,7 @@ async fn kill(stage: &HubStage) -> Outcome {
     let asks = parking_lot::Mutex::new(Vec::new());
     let runs = || async {
         decide(stage, Event::Nothing, &asks).await;
-        let words = "sleep\x0061";
-        stage.stage.processes(&[]).into_iter().any(|(_, line)| line.contains(words)).then_some(())
+        stage.stage.is_endless().then_some(())
     };
     eventually_within(PATIENCE, "the command runs", runs).await;
     stage.kill();
@@ -101,12 +100,16 @@ async fn kill(stage: &HubStage) -> Outcome {
 }
 
 async fn two_threads(stage: &HubStage, case: &Case) -> Outcome {
+    // Mentions within a moment of each other would be one wake.
     let begin = async |prompt: &str| {
+        let asked = stage.stage.models.asked().len();
         let root = stage.post(&format!("@player {prompt}"), None).await;
-        ended(stage, &root, 1, Event::Nothing).await;
+        stage.stage.asked_more_than(asked).await;
         root
     };
-    let (first, second) = tokio::join!(begin(case.prompts[0]), begin(case.prompts[1]));
+    let first = begin(case.prompts[0]).await;
+    let second = begin(case.prompts[1]).await;
+    tokio::join!(ended(stage, &first, 1, Event::Nothing), ended(stage, &second, 1, Event::Nothing));
     let recall = async |root: &str| {
         stage.post("[recall]", Some(root)).await;
         ended(stage, root, 2, Event::Nothing).await.answer

@@ -11,6 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use super::cases::{Case, Event};
 use super::judge::{Seen, judge};
 use super::stage::Stage;
+use super::support::eventually;
 use super::support::hub::{BINARY, clean_command};
 use super::table::Outcome;
 
@@ -156,7 +157,7 @@ async fn kill(stage: &Stage, case: &Case) -> Outcome {
     };
     tokio::select! {
         () = listens => return Err("the run ended before its command".to_owned()),
-        () = stage.command_runs("sleep 61") => {}
+        () = eventually("the command runs", || async { stage.is_endless().then_some(()) }) => {}
     }
     run.child.start_kill().map_err(|error| error.to_string())?;
     run.child.wait().await.map_err(|error| error.to_string())?;
@@ -167,10 +168,11 @@ async fn kill(stage: &Stage, case: &Case) -> Outcome {
 async fn two_threads(stage: &Stage, case: &Case) -> Outcome {
     let begin = async |prompt: &str| Run::start(stage, prompt, None).follow(stage, Event::Nothing).await;
     let (first, second) = tokio::join!(begin(case.prompts[0]), begin(case.prompts[1]));
-    let (first, second) = (first?.resume, second?.resume);
-    if first.is_none() || first == second {
-        return Err(format!("both are in the thread {first:?}"));
+    let (first, second) = (first?, second?);
+    if !first.seen.ok || !second.seen.ok || first.resume == second.resume {
+        return Err(format!("two runs at once: {:?} and {:?}", first.seen, second.seen));
     }
+    let (first, second) = (first.resume, second.resume);
     let recall = async |thread: &Option<String>| {
         Run::start(stage, "[recall]", thread.as_deref()).follow(stage, Event::Nothing).await
     };

@@ -1,6 +1,6 @@
 //! Where a play happens: a home with our configuration and the program's, a project, and everybody who is in it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::cases::{Case, Event};
+use super::cases::{Case, ENDLESS, Event};
 use super::models::Models;
 use super::programs::{self, Program};
 use super::support::telegram::{ANN, FakeApi, TOKEN};
@@ -30,9 +30,9 @@ impl Stage {
     pub fn new(program: &Program, warm: bool, models: &Models, api: Option<&FakeApi>, keep_warm_s: u64) -> Self {
         let stages = programs::folder().join("stages");
         std::fs::create_dir_all(&stages).expect("a folder");
-        let folder = Arc::new(TempDir::new_in(stages).expect("a folder"));
+        let folder = Arc::new(TempDir::with_prefix_in("stage-", stages).expect("a folder"));
         let stage = Self { folder, program: program.clone(), warm, models: models.clone() };
-        std::fs::create_dir_all(stage.project()).expect("a project");
+        programs::project(stage.folder.path());
         let file = stage.folder.path().join("config/folkmoot/config.toml");
         std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
         std::fs::write(file, stage.config(api, keep_warm_s)).expect("a configuration");
@@ -80,13 +80,9 @@ impl Stage {
         .await;
     }
 
-    /// Waits until a command of the engine runs.
-    pub async fn command_runs(&self, command: &str) {
-        let words = command.replace(' ', "\0");
-        super::support::eventually("the command runs", || async {
-            self.processes(&[]).into_iter().any(|(_, line)| line.contains(&words)).then_some(())
-        })
-        .await;
+    /// Whether the command that does not end runs.
+    pub fn is_endless(&self) -> bool {
+        self.processes(&[]).into_iter().any(|(_, line)| line.contains(ENDLESS))
     }
 
     /// Processes that know this stage, but for these: number and command line.
@@ -197,9 +193,4 @@ impl HubStage {
     pub async fn get(&self, path: &str) -> Value {
         self.alice.rest.get(path).await.ok()
     }
-}
-
-/// A path as the events name it.
-pub fn named(path: &Path) -> &str {
-    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
