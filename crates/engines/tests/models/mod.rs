@@ -48,6 +48,7 @@ struct Shared {
     /// How often each `[flaky:NAME]` was asked for.
     attempts: Mutex<HashMap<String, u32>>,
     asked: Mutex<Vec<Asked>>,
+    waits: AtomicU64,
 }
 
 /// What somebody asked of the model, for tests that want to know.
@@ -105,6 +106,11 @@ impl Models {
         self.shared.asked.lock().clone()
     }
 
+    /// How many answers have begun so far that take their time; what they say first has been said.
+    pub fn waits(&self) -> u64 {
+        self.shared.waits.load(Ordering::Relaxed)
+    }
+
     async fn serve(&self, stream: TcpStream) -> std::io::Result<()> {
         let mut socket = Socket::new(stream);
         let Some(request) = socket.request().await? else { return Ok(()) };
@@ -137,10 +143,26 @@ impl Models {
         }
         let mut ids = || self.shared.ids.fetch_add(1, Ordering::Relaxed);
         if body["stream"] == true {
-            play(api.stream(&model, &steps, &mut ids), socket).await
+            self.play(api.stream(&model, &steps, &mut ids), socket).await
         } else {
             socket.json(200, &[], &api.whole(&model, &steps, &mut ids)).await
         }
+    }
+
+    async fn play(&self, beats: Vec<Beat>, socket: &mut Socket) -> std::io::Result<()> {
+        socket.begin_events().await?;
+        for beat in beats {
+            match beat {
+                Beat::Event(name, data) => socket.event(name, &data.to_string()).await?,
+                Beat::Raw(data) => socket.event(None, data).await?,
+                Beat::Wait(pause) => {
+                    self.shared.waits.fetch_add(1, Ordering::Relaxed);
+                    wait(pause, socket).await?;
+                }
+                Beat::Cut => return Ok(()),
+            }
+        }
+        socket.end_events().await
     }
 
     /// Which attempt at something flaky this is, from 1.
@@ -193,19 +215,6 @@ impl Api {
             }
         }
     }
-}
-
-async fn play(beats: Vec<Beat>, socket: &mut Socket) -> std::io::Result<()> {
-    socket.begin_events().await?;
-    for beat in beats {
-        match beat {
-            Beat::Event(name, data) => socket.event(name, &data.to_string()).await?,
-            Beat::Raw(data) => socket.event(None, data).await?,
-            Beat::Wait(pause) => wait(pause, socket).await?,
-            Beat::Cut => return Ok(()),
-        }
-    }
-    socket.end_events().await
 }
 
 /// Waits as a slow model does, but notices when the program has hung up.

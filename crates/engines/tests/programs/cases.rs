@@ -18,7 +18,7 @@ pub struct Case {
 }
 
 /// The command of the case `kill` as the kernel lists it; it does not end by itself.
-pub const ENDLESS: &str = "tail\0-f\0/dev/null";
+pub const ENDLESS: &str = "tail\0-f\0note.txt";
 
 /// What happens while the program works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub const CASES: [Case; 17] = [
     },
     case("resume", &["my word is heron", "[recall]"], &["You said so far:", "heron"]),
     Case { event: Event::Cancel, fails: true, ..case("cancel", &["[slow:60]"], &["Beginning slowly."]) },
-    Case { event: Event::Kill, ..case("kill", &["[tool:tail -f /dev/null]"], &[]) },
+    Case { event: Event::Kill, ..case("kill", &["[tool:tail -f note.txt]"], &[]) },
     Case { fails: true, ..case("500", &["[error:500]"], &[]) },
     Case { fails: true, ..case("401", &["[error:401]"], &[]) },
     Case { fails: true, ..case("429", &["[error:429]"], &[]) },

@@ -32,7 +32,7 @@ const QUIET: Duration = Duration::from_secs(3);
 const LONG_QUIET: Duration = Duration::from_secs(6);
 /// A program that does not come to an answer.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// How long after the model was asked somebody says something, or wants it to stop.
+/// How long after the model has begun somebody says something, or wants it to stop.
 const MEANWHILE: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
@@ -200,9 +200,9 @@ impl Player<'_> {
         for prompt in prompts {
             self.tape.note("prompt", json!(prompt));
             self.done = false;
-            let asked = self.recording.models.asked().len();
+            let waits = self.recording.models.waits();
             self.dialog(|dialog, out| dialog.prompt(prompt, out))?;
-            if !self.follow(asked).await? {
+            if !self.follow(waits).await? {
                 break;
             }
         }
@@ -211,7 +211,7 @@ impl Player<'_> {
     }
 
     /// Reads until the program is silent after its answer; `false`: it is gone.
-    async fn follow(&mut self, asked: usize) -> Result<bool, String> {
+    async fn follow(&mut self, waits: u64) -> Result<bool, String> {
         let begun = Instant::now();
         let mut heard = Instant::now();
         let mut since = None;
@@ -234,7 +234,7 @@ impl Player<'_> {
                 }
                 Err(_) => {}
             }
-            if since.is_none() && self.recording.models.asked().len() > asked {
+            if since.is_none() && self.recording.models.waits() > waits {
                 since = Some(Instant::now());
             }
             if !self.acted && since.is_some_and(|since| since.elapsed() > MEANWHILE) {

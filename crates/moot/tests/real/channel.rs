@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const MEANWHILE: Duration = Duration::from_secs(1);
 
 pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
-    let asked = stage.stage.models.asked().len();
+    let waits = stage.stage.models.waits();
     if case.event == Event::TwoThreads {
         return two_threads(stage, case).await;
     }
@@ -24,12 +24,12 @@ pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
     match case.event {
         Event::Kill => return kill(stage).await,
         Event::Words(words) => {
-            stage.stage.asked_more_than(asked).await;
+            stage.stage.waits_more_than(waits).await;
             tokio::time::sleep(MEANWHILE).await;
             stage.post(words, Some(&root)).await;
         }
         Event::Cancel => {
-            stage.stage.asked_more_than(asked).await;
+            stage.stage.waits_more_than(waits).await;
             tokio::time::sleep(MEANWHILE).await;
             let run = runs(stage, &root).await.pop().ok_or("there is no run")?;
             stage.alice.rest.post(&format!("/v1/runs/{}/stop", text(&run, "id")), json!({})).await.ok();
@@ -72,7 +72,7 @@ async fn ended(stage: &HubStage, root: &str, number: usize, event: Event) -> See
     // What failed says why in the thread too; an answer is what is there beside it.
     let last = said.last().cloned().unwrap_or_default();
     let answer = if ok || event == Event::Cancel { last } else { String::new() };
-    Seen { ok, answer, error, asks: asks.into_inner(), actions }
+    Seen { ok, answer, error, asks: asks.into_inner(), actions: Some(actions) }
 }
 
 async fn decide(stage: &HubStage, event: Event, asks: &parking_lot::Mutex<Vec<String>>) {
@@ -102,9 +102,9 @@ async fn kill(stage: &HubStage) -> Outcome {
 async fn two_threads(stage: &HubStage, case: &Case) -> Outcome {
     // Mentions within a moment of each other would be one wake.
     let begin = async |prompt: &str| {
-        let asked = stage.stage.models.asked().len();
+        let waits = stage.stage.models.waits();
         let root = stage.post(&format!("@player {prompt}"), None).await;
-        stage.stage.asked_more_than(asked).await;
+        stage.stage.waits_more_than(waits).await;
         root
     };
     let first = begin(case.prompts[0]).await;

@@ -12,8 +12,8 @@ pub struct Seen {
     pub error: String,
     /// What people were asked, in the words that they read.
     pub asks: Vec<String>,
-    /// The titles of what it did.
-    pub actions: Vec<String>,
+    /// The titles of what it did; `None` where not everything that is done is shown.
+    pub actions: Option<Vec<String>>,
 }
 
 pub fn judge(stage: &Stage, case: &Case, seen: &Seen) -> Outcome {
@@ -33,8 +33,8 @@ pub fn judge(stage: &Stage, case: &Case, seen: &Seen) -> Outcome {
     if case.fails && case.event == Event::Nothing && !seen.answer.is_empty() {
         return wrong("an error is the answer too".to_owned());
     }
-    if let Some(command) = case.does
-        && !seen.actions.iter().any(|title| title == command)
+    if let (Some(command), Some(actions)) = (case.does, &seen.actions)
+        && !actions.iter().any(|title| title == command)
     {
         return wrong(format!("no action is called `{command}`"));
     }

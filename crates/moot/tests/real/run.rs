@@ -17,7 +17,7 @@ use super::table::Outcome;
 
 /// Ctrl-C ends a run within this; a busy machine gets a little more.
 const CANCELLED: Duration = Duration::from_secs(4);
-/// How long after the model was asked somebody says something.
+/// People take a moment, so that they speak in the middle of an answer.
 const MEANWHILE: Duration = Duration::from_secs(1);
 
 pub async fn play(stage: &Stage, case: &Case) -> Outcome {
@@ -47,7 +47,7 @@ struct Run {
     child: Child,
     input: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
-    asked_before: usize,
+    waits_before: u64,
 }
 
 impl Run {
@@ -59,10 +59,10 @@ impl Run {
             command.args(["--resume", resume]);
         }
         command.arg(stage.prompt(prompt)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let asked_before = stage.models.asked().len();
+        let waits_before = stage.models.waits();
         let mut child = Command::from(command).kill_on_drop(true).spawn().expect("the binary starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        Self { input: child.stdin.take(), child, lines, asked_before }
+        Self { input: child.stdin.take(), child, lines, waits_before }
     }
 
     fn signal(&self, signal: Signal) {
@@ -78,9 +78,9 @@ impl Run {
 
     async fn follow(mut self, stage: &Stage, event: Event) -> Result<Followed, String> {
         let (mut seen, mut resume, mut ends) = (Seen::default(), None, 0);
-        let asked_before = self.asked_before;
+        let waits_before = self.waits_before;
         let meanwhile = async {
-            stage.asked_more_than(asked_before).await;
+            stage.waits_more_than(waits_before).await;
             tokio::time::sleep(MEANWHILE).await;
         };
         tokio::pin!(meanwhile);
@@ -105,7 +105,10 @@ impl Run {
             let said: Value = serde_json::from_str(&line).map_err(|_| format!("this is no event: {line}"))?;
             match said["type"].as_str().unwrap_or_default() {
                 "started" => resume = said["resume"]["value"].as_str().map(str::to_owned),
-                "action" => seen.actions.extend(said["action"]["title"].as_str().map(str::to_owned)),
+                "action" => {
+                    let title = said["action"]["title"].as_str().unwrap_or_default().to_owned();
+                    seen.actions.get_or_insert_default().push(title);
+                }
                 "asked" if said["ask"]["withdrawn"] != true => {
                     seen.asks.push(said["ask"]["subject"].to_string() + &said["ask"]["title"].to_string());
                     self.answer(&said["ask"], event).await;
@@ -167,6 +170,8 @@ async fn kill(stage: &Stage, case: &Case) -> Outcome {
 /// Two threads at the same time, each of which knows its own words and nobody else's.
 async fn two_threads(stage: &Stage, case: &Case) -> Outcome {
     let begin = async |prompt: &str| Run::start(stage, prompt, None).follow(stage, Event::Nothing).await;
+    // codex by itself cannot be started twice at once on a home that nobody has used yet.
+    begin("say hello").await?;
     let (first, second) = tokio::join!(begin(case.prompts[0]), begin(case.prompts[1]));
     let (first, second) = (first?, second?);
     if !first.seen.ok || !second.seen.ok || first.resume == second.resume {

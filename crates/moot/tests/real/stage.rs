@@ -72,12 +72,9 @@ impl Stage {
         prompt.replace("FILE", &self.project().join("note.txt").to_string_lossy())
     }
 
-    /// Waits until the model was asked what nobody had asked before.
-    pub async fn asked_more_than(&self, before: usize) {
-        super::support::eventually("the model is asked", || async {
-            (self.models.asked().len() > before).then_some(())
-        })
-        .await;
+    /// Waits until an answer has begun that takes its time.
+    pub async fn waits_more_than(&self, before: u64) {
+        super::support::eventually("the model works", || async { (self.models.waits() > before).then_some(()) }).await;
     }
 
     /// Whether the command that does not end runs.

@@ -18,12 +18,12 @@ pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
     if case.event == Event::TwoThreads {
         return two_threads(stage, case).await;
     }
-    let asked = stage.stage.models.asked().len();
+    let waits = stage.stage.models.waits();
     let prompt = stage.api.say(ANN, ANN, &stage.stage.prompt(case.prompts[0]));
     match case.event {
         Event::Kill => return kill(stage).await,
-        Event::Words(words) => meanwhile(stage, asked, prompt, &format!("/steer {words}")).await,
-        Event::Cancel => meanwhile(stage, asked, prompt, "/cancel").await,
+        Event::Words(words) => meanwhile(stage, waits, prompt, &format!("/steer {words}")).await,
+        Event::Cancel => meanwhile(stage, waits, prompt, "/cancel").await,
         _ => {}
     }
     let (mut last, mut seen) = ended(stage, prompt, case.event).await;
@@ -35,8 +35,8 @@ pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
 }
 
 /// Says something in reply to the progress message, once the model works.
-async fn meanwhile(stage: &HubStage, asked: usize, prompt: i64, words: &str) {
-    stage.stage.asked_more_than(asked).await;
+async fn meanwhile(stage: &HubStage, waits: u64, prompt: i64, words: &str) {
+    stage.stage.waits_more_than(waits).await;
     tokio::time::sleep(MEANWHILE).await;
     let progress = stage.api.wait_shown(ANN, "progress", |message| message.reply_to == Some(prompt)).await;
     stage.api.reply(ANN, ANN, words, progress.id);
@@ -45,7 +45,6 @@ async fn meanwhile(stage: &HubStage, asked: usize, prompt: i64, words: &str) {
 /// Waits for the last message about a prompt, and decides what is asked meanwhile.
 async fn ended(stage: &HubStage, prompt: i64, event: Event) -> (Message, Seen) {
     let mut asks = Vec::new();
-    let mut actions: Vec<String> = Vec::new();
     let mut pressed = Vec::new();
     let give_up = tokio::time::Instant::now() + PATIENCE;
     let last = loop {
@@ -58,9 +57,6 @@ async fn ended(stage: &HubStage, prompt: i64, event: Event) -> (Message, Seen) {
             }
         }
         let of_prompt = || shown.iter().filter(|message| message.reply_to == Some(prompt));
-        actions.extend(
-            of_prompt().flat_map(|message| message.history.iter().chain([&message.text])).flat_map(|text| titles(text)),
-        );
         if let Some(last) = of_prompt().find(|message| LAST.iter().any(|word| message.text.starts_with(word))) {
             break last.clone();
         }
@@ -71,14 +67,7 @@ async fn ended(stage: &HubStage, prompt: i64, event: Event) -> (Message, Seen) {
     // Without a text of its own, everything that a failed run says is its error.
     let error = if ok { String::new() } else { last.text.clone() };
     let answer = if ok || event == Event::Cancel { last.text.clone() } else { String::new() };
-    (last, Seen { ok, answer, error, asks, actions })
-}
-
-/// The lines of a progress message that name what was done, without their sign.
-fn titles(text: &str) -> Vec<String> {
-    let signs = ['✓', '✗', '▸', '↻', '…', '•'];
-    let named = text.lines().filter_map(|line| line.trim().strip_prefix(signs));
-    named.map(|line| line.trim().trim_matches('`').to_owned()).collect()
+    (last, Seen { ok, answer, error, asks, actions: None })
 }
 
 /// What the button says that this case wants pressed; `None`: it is no open card.
@@ -113,9 +102,9 @@ async fn kill(stage: &HubStage) -> Outcome {
 async fn two_threads(stage: &HubStage, case: &Case) -> Outcome {
     // Messages within a moment of each other would be one prompt.
     let begin = async |prompt: &str| {
-        let asked = stage.stage.models.asked().len();
+        let waits = stage.stage.models.waits();
         let said = stage.api.say(ANN, ANN, prompt);
-        stage.stage.asked_more_than(asked).await;
+        stage.stage.waits_more_than(waits).await;
         said
     };
     let first = begin(case.prompts[0]).await;
