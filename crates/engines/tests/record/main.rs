@@ -143,7 +143,8 @@ impl<'a> Recording<'a> {
             now: 0,
         };
         let plan = self.engine.prepare(&order).map_err(|error| error.whole())?;
-        let tape = Tape::new(self.header(resume.as_ref()), self.folder.path(), &self.models.address.to_string());
+        let header = self.header(resume.as_ref());
+        let tape = Tape::new(header, self.folder.path(), &programs::folder(), &self.models.address.to_string());
         let process = Process::start(plan.source)?;
         let player = Player {
             recording: self,

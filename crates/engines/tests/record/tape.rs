@@ -16,12 +16,13 @@ pub struct Tape {
 }
 
 impl Tape {
-    pub fn new(header: Value, home: &Path, models: &str) -> Self {
+    pub fn new(header: Value, home: &Path, programs: &Path, models: &str) -> Self {
         let path = home.to_string_lossy().into_owned();
         // Some programs name their folders after the one they work in.
         let private = vec![
             (path.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-"), "-home-ann".to_owned()),
             (path, "/home/ann".to_owned()),
+            (programs.to_string_lossy().into_owned(), "/opt/engines".to_owned()),
             (models.to_owned(), "127.0.0.1:1".to_owned()),
         ];
         Self { lines: vec![header], begun: Instant::now(), private }

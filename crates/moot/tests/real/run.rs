@@ -170,7 +170,7 @@ async fn kill(stage: &Stage, case: &Case) -> Outcome {
 /// Two threads at the same time, each of which knows its own words and nobody else's.
 async fn two_threads(stage: &Stage, case: &Case) -> Outcome {
     let begin = async |prompt: &str| Run::start(stage, prompt, None).follow(stage, Event::Nothing).await;
-    // codex by itself cannot be started twice at once on a home that nobody has used yet.
+    // codex and opencode by themselves cannot be started twice at once on a home that nobody has used yet.
     begin("say hello").await?;
     let (first, second) = tokio::join!(begin(case.prompts[0]), begin(case.prompts[1]));
     let (first, second) = (first?, second?);
