@@ -14,6 +14,8 @@ use super::table::Outcome;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const MEANWHILE: Duration = Duration::from_secs(1);
+/// How a message begins that tells of a run that goes on.
+const UNDER_WAY: [&str; 3] = ["queued", "starting", "working"];
 
 pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
     let waits = stage.stage.models.waits();
@@ -59,7 +61,9 @@ async fn ended(stage: &HubStage, root: &str, number: usize, event: Event) -> See
         decide(stage, event, &asks).await;
         let run = runs(stage, root).await.into_iter().nth(number - 1)?;
         let said = replies(&stage.alice, root).await;
-        (!run["ended_at"].is_null() && said.len() >= number).then_some((run, said))
+        // The progress message becomes the answer a moment after the run has ended.
+        let told = said.last().is_some_and(|last| !UNDER_WAY.iter().any(|word| last.starts_with(word)));
+        (!run["ended_at"].is_null() && said.len() >= number && told).then_some((run, said))
     };
     let (run, said) = eventually_within(PATIENCE, "the run ends", over).await;
     let detail = stage.get(&format!("/v1/runs/{}", text(&run, "id"))).await;
