@@ -83,7 +83,7 @@ openapi: nodemodules ## write docs/openapi.json, and the page's types from it, a
 bench: ## measure the release build against a bare server and a public peer; writes bench/RESULTS.md
 	$(CARGO) build --release --locked -p folkmoot-moot
 	$(CARGO) run --release --locked -p folkmoot-bench -- run
-	$(CARGO) bench --locked -p folkmoot-engines --bench lines
+	$(CARGO) bench --locked -p folkmoot-runs --bench lines
 	$(CARGO) bench --locked -p folkmoot-moot --bench pools
 
 web: nodemodules ## build the page into web/dist; the next build of the hub takes it in

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use folkmoot_engines::engines;
 use folkmoot_engines::event::Ask;
-use folkmoot_engines::git::Place;
+use folkmoot_runs::git::Place;
 
 /// Names that are outside wherever they stand in a path, beside those that the engines name: what is in them is run, or tells
 /// others what to run, without a question.

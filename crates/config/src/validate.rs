@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use folkmoot_bot::settings::Limits;
-use folkmoot_engines::process::environment;
+use folkmoot_runs::process::environment;
 use reqwest::Url;
 
 use super::{Bot, Config, Engine, Network, Problem, keys, nearest, parse_listen};
@@ -293,7 +293,8 @@ impl Check {
     /// An engine of ours knows its own keys; a table of another name may hold what it likes.
     fn own_keys(&mut self, name: &str, engine: &Engine) {
         let Some(known) = folkmoot_engines::engines::find(name) else { return };
-        let known = || known.own_keys().iter().map(|(key, _)| *key).chain(folkmoot_engines::availability::COMMON_KEYS);
+        let known =
+            || known.own_keys().iter().map(|(key, _)| *key).chain(folkmoot_engines::engine::settings::COMMON_KEYS);
         for key in engine.own.keys().filter(|key| !known().any(|known| known == *key)) {
             let path = format!("engines.{name}.{key}");
             let problem = Problem::new(format!("unknown key `{path}`"));

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::event::{AskAnswer, EngineEvent, EngineId, ResumeToken};
 use crate::resume::ResumeCodec;
 
+pub mod settings;
 pub mod words;
 
 /// An adapter to one command line.
@@ -175,7 +176,7 @@ pub struct LocalServer {
 }
 
 /// What a program may see of our environment: what its engine reads, and what the configuration names.
-pub(crate) fn passed(variables: &[&str], settings: &EngineSettings) -> Vec<String> {
+pub fn passed(variables: &[&str], settings: &EngineSettings) -> Vec<String> {
     variables.iter().map(|&name| name.to_owned()).chain(settings.pass_env.iter().cloned()).collect()
 }
 

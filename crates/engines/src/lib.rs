@@ -11,27 +11,12 @@ pub mod resume;
 
 pub mod engine;
 pub mod engines;
-mod json;
+pub mod json;
 pub mod programs;
 #[cfg(test)]
 mod testing;
 mod tools;
 
 pub mod contract;
-mod feed;
-pub mod locks;
-pub mod process;
-pub mod run;
-mod warm;
-
-pub mod availability;
-pub mod files;
-pub mod git;
-pub mod modes;
-pub mod progress;
-pub mod router;
-pub mod run_queue;
-pub mod scheduler;
-pub mod worktree;
 
 pub use engine::words;

@@ -5,10 +5,6 @@ use std::cmp::Ordering;
 
 use crate::engine::Mode;
 
-mod install;
-
-pub use install::Install;
-
 /// One engine's program.
 #[derive(Debug)]
 pub struct Program {
@@ -86,8 +82,8 @@ pub static ALL: [Program; 4] = [
         engine: "pi",
         package: "@earendil-works/pi-coding-agent",
         has_scripts: false,
-        releases: &[Release { version: "1.5.0", node: "22.19" }, Release { version: "0.74.2", node: "20.6" }],
-        tried: &["0.73.1", "0.74.2", "1.5.0"],
+        releases: &[Release { version: "0.87.1", node: "22.19" }, Release { version: "0.74.2", node: "20.6" }],
+        tried: &["0.73.1", "0.74.2", "0.87.1"],
         login: &[],
         login_words: Some("type /login there, and /quit when it is done"),
         status: &["--list-models"],
@@ -184,7 +180,7 @@ mod tests {
     #[test]
     fn an_older_node_gets_the_newest_version_that_it_can_run() {
         let pi = of("pi").unwrap();
-        assert_eq!(pi.release_for("v22.19.0").unwrap().version, "1.5.0");
+        assert_eq!(pi.release_for("v22.19.0").unwrap().version, "0.87.1");
         assert_eq!(pi.release_for("v20.20.2").unwrap().version, "0.74.2");
         assert_eq!(pi.release_for("v18.0.0"), None);
     }

@@ -10,8 +10,8 @@ use folkmoot_core::event::Event;
 use folkmoot_core::model::{Notification, Role};
 use folkmoot_core::route::Urgency;
 use folkmoot_core::{Record, State};
-use folkmoot_engines::process::environment;
 use folkmoot_hub::{Hub, Sighting};
+use folkmoot_runs::process::environment;
 use tokio::process::Command;
 
 use notices::{Notice, Queue};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use folkmoot_core::Millis;
-use folkmoot_engines::availability::Availability;
+use folkmoot_runs::availability::Availability;
 use parking_lot::Mutex;
 
 /// How long a look holds. A look starts one process per engine.

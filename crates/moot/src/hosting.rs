@@ -9,10 +9,10 @@ use folkmoot_core::hosting::{Hosted, Policy};
 use folkmoot_core::ids::HostedId;
 use folkmoot_core::record::Record;
 use folkmoot_core::{State, access};
-use folkmoot_engines::availability;
 use folkmoot_engines::engine::{EngineError, Mode};
 use folkmoot_engines::engines;
 use folkmoot_hub::Hub;
+use folkmoot_runs::availability;
 use tokio::sync::watch;
 
 use crate::config::{Config, Environment, paths};

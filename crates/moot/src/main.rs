@@ -11,7 +11,7 @@ static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
     // This binary also watches over the engines that it starts.
-    if let Some(code) = folkmoot_engines::process::supervisor::hook() {
+    if let Some(code) = folkmoot_runs::process::supervisor::hook() {
         return code;
     }
     keep_to_ourselves();

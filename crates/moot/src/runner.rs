@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use folkmoot_engines::engine::EngineSettings;
 use folkmoot_engines::engines;
-use folkmoot_engines::locks::Locks;
-use folkmoot_engines::process::Host;
-use folkmoot_engines::process::answers::Answers;
-use folkmoot_engines::process::walls::{Hold, Walls};
-use folkmoot_engines::run::Runner;
 use folkmoot_hub::Hub;
+use folkmoot_runs::locks::Locks;
+use folkmoot_runs::process::Host;
+use folkmoot_runs::process::answers::Answers;
+use folkmoot_runs::process::walls::{Hold, Walls};
+use folkmoot_runs::run::Runner;
 
 use crate::config::{self, Config, Engine, Environment, Project, paths};
 

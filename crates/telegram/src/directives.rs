@@ -1,7 +1,7 @@
 //! What the first line of a message says about where it goes: `/engine`, `/project` and `@branch`, then the prompt.
 
 use folkmoot_engines::event::EngineId;
-pub use folkmoot_engines::worktree::is_branch_name;
+pub use folkmoot_runs::worktree::is_branch_name;
 
 /// The words that count as directives.
 #[derive(Clone, Debug, Default)]

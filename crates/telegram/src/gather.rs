@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use folkmoot_engines::files;
+use folkmoot_runs::files;
 
 use crate::api;
 use crate::context::Context;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{EngineId, ResumeToken};
-use folkmoot_engines::router::{Defaults, Target};
+use folkmoot_runs::router::{Defaults, Target};
 
 use crate::context::{Context, Hints};
 use crate::directives::{self, Directives};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use folkmoot_engines::engines;
-use folkmoot_engines::modes::Modes;
 use folkmoot_engines::resume::Codecs;
-use folkmoot_engines::router::Router;
+use folkmoot_runs::modes::Modes;
+use folkmoot_runs::router::Router;
 use tokio::sync::watch;
 
 use crate::api::{Bot, Me};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use folkmoot_engines::event::EngineId;
-use folkmoot_engines::progress::{Label, Progress, markdown};
-use folkmoot_engines::run_queue::View;
+use folkmoot_runs::progress::{Label, Progress, markdown};
+use folkmoot_runs::run_queue::View;
 
 use crate::api::{Button, Keyboard};
 use crate::context::Context;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use folkmoot_engines::worktree::{self, Repository, TreeError};
+use folkmoot_runs::worktree::{self, Repository, TreeError};
 
-pub use folkmoot_engines::worktree::Missing;
+pub use folkmoot_runs::worktree::Missing;
 
 use crate::context::{Context, Project, Projects};
 
@@ -44,7 +44,7 @@ pub async fn folder(projects: &Projects, context: &Context, missing: Missing) ->
 
 #[cfg(test)]
 mod tests {
-    use folkmoot_engines::git::plainly as git;
+    use folkmoot_runs::git::plainly as git;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! The end of a run: its changes, its answer in as many messages as it takes, and whoever waited behind it.
 
 use folkmoot_engines::engines;
-use folkmoot_engines::progress::{Label, markdown};
-use folkmoot_engines::run_queue::View;
-use folkmoot_engines::worktree::{self, Changes};
+use folkmoot_runs::progress::{Label, markdown};
+use folkmoot_runs::run_queue::View;
+use folkmoot_runs::worktree::{self, Changes};
 use folkmoot_wire::lark::{
     ContentType, FileChange, FileChangeKind, MAX_CONTENT_CHARS, RunChanges, RunComplete, RunEnd, RunProgress, RunRef,
     ThreadReply,

@@ -12,9 +12,9 @@ use folkmoot_clients::lark::{self, CallError, Client as Link, Heard};
 
 use folkmoot_engines::engine::Mode;
 use folkmoot_engines::engines;
-use folkmoot_engines::modes::Modes;
-use folkmoot_engines::run::Runner;
-use folkmoot_engines::run_queue::{News, RunQueue, Surface};
+use folkmoot_runs::modes::Modes;
+use folkmoot_runs::run::Runner;
+use folkmoot_runs::run_queue::{News, RunQueue, Surface};
 use folkmoot_wire::lark::{AgentWake, ApprovalAnswer, AuthSuccess, Frame, Run, WokenBy};
 use reqwest::Client;
 use serde_json::Value;

@@ -4,8 +4,8 @@ use folkmoot_clients::lark::CallError;
 
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{ActionEvent, Phase, ResumeToken};
-use folkmoot_engines::progress::markdown;
-use folkmoot_engines::run_queue::{News, Task, View};
+use folkmoot_runs::progress::markdown;
+use folkmoot_runs::run_queue::{News, Task, View};
 use folkmoot_wire::lark::{
     ActionPhase, Carried, MAX_CONTENT_CHARS, RunActionReport, RunChanges, RunEnd, RunProgress, RunSession, WakeFail,
 };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use folkmoot_engines::engines;
 use folkmoot_engines::event::Ask;
-use folkmoot_engines::locks::Locks;
-use folkmoot_engines::run::Runner;
+use folkmoot_runs::locks::Locks;
+use folkmoot_runs::run::Runner;
 use folkmoot_wire::lark::{ApprovalResult, RunEnd};
 use reqwest::Url;
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use folkmoot_engines::worktree::{self, Missing, Repository};
+use folkmoot_runs::worktree::{self, Missing, Repository};
 
 use crate::settings::EngineAgent;
 

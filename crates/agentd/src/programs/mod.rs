@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use folkmoot_engines::process::Host;
+use folkmoot_runs::process::Host;
 use parking_lot::Mutex;
 use reqwest::{Client, Url};
 use tokio::sync::{mpsc, watch};

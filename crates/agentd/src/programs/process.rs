@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use folkmoot_clients::Backoff;
 use folkmoot_engines::engine::Launch;
-use folkmoot_engines::process::lines::Line;
-use folkmoot_engines::process::{Host, Process};
+use folkmoot_runs::process::lines::Line;
+use folkmoot_runs::process::{Host, Process};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 

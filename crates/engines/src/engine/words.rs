@@ -127,7 +127,7 @@ mod tests {
         for (engine, key) in [("codex", "profile"), ("opencode", "agent"), ("pi", "provider")] {
             let mut settings = EngineSettings::default();
             settings.own.insert(key.to_owned(), "--auto".into());
-            let error = crate::availability::check_settings(engines::find(engine).unwrap(), &settings).unwrap_err();
+            let error = crate::engine::settings::check_settings(engines::find(engine).unwrap(), &settings).unwrap_err();
             assert!(error.sentence.contains(&format!("engines.{engine}.{key}")), "{}", error.sentence);
         }
     }

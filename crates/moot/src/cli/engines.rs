@@ -1,10 +1,10 @@
 //! `moot engines`: which engines there are, which of them can be used here, and how to get and log in to the others.
 
-use folkmoot_engines::availability::{self, Availability, Login};
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines;
 use folkmoot_engines::programs::{self, Program};
-use folkmoot_engines::run::Runner;
+use folkmoot_runs::availability::{self, Availability, Login};
+use folkmoot_runs::run::Runner;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 

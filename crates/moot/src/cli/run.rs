@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Engine, EngineError, Mode};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{Ask, AskAnswer, Completed, EngineEvent, ResumeToken};
-use folkmoot_engines::process::Host;
 use folkmoot_engines::programs::{self, Program};
-use folkmoot_engines::progress::Progress;
-use folkmoot_engines::run::{Request, Run, RunHandle};
 use folkmoot_engines::words;
+use folkmoot_runs::availability;
+use folkmoot_runs::process::Host;
+use folkmoot_runs::progress::Progress;
+use folkmoot_runs::run::{Request, Run, RunHandle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::engines::find;
@@ -93,7 +93,7 @@ async fn follow(settings: &Settings, args: Args) -> anyhow::Result<ExitCode> {
     let config = settings.load()?.config;
     let runner = runner::runner(&config);
     let own = runner.settings(&engine.id());
-    availability::check_settings(engine, &own).map_err(usage)?;
+    folkmoot_engines::engine::settings::check_settings(engine, &own).map_err(usage)?;
     check_words(engine, &args)?;
     let (prompt, from_input) = prompt(&args)?;
     let resume = args.resume.as_deref().map(|text| token(engine, text)).transpose()?;

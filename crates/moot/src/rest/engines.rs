@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use folkmoot_core::access;
-use folkmoot_engines::availability::{self, Availability};
 use folkmoot_engines::engine::{Engine, EngineSettings, Mode};
 use folkmoot_engines::engines;
 use folkmoot_engines::event::{Completed, EngineEvent};
-use folkmoot_engines::run::Request;
 use folkmoot_hub::auth::limits::RetryAfter;
 use folkmoot_hub::request::{Answer, ApiError, Caller, Path, reply};
+use folkmoot_runs::availability::{self, Availability};
+use folkmoot_runs::run::Request;
 use futures_util::future::join_all;
 use serde::Serialize;
 use tokio::time::timeout;
@@ -126,7 +126,7 @@ async fn ask(local: &Local, engine: &'static dyn Engine) -> Option<Completed> {
     let folder = local.hub.data_dir().join(runner::TEST_FOLDER);
     folkmoot_hub::modes::make_folder(&folder).ok()?;
     let request = Request { prompt: QUESTION.to_owned(), folder, mode: Mode::Plain, ..Request::default() };
-    let mut run = runner::inside_hub(&local.hub, local.config()).run(engine, request);
+    let mut run = runner::runner(local.config()).run(engine, request);
     while let Some(event) = run.next().await {
         if let EngineEvent::Completed(completed) = event {
             return Some(completed);

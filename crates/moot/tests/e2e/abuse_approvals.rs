@@ -1,7 +1,6 @@
 //! What people approve is what is done: shown whole and alike everywhere, told apart by everything it is, and decided by nobody
 //! whom the asker chose.
 
-
 use serde_json::{Value, json};
 
 use crate::support::agents::{Fake, PATIENCE, hosted, hub_with_fake, replies};

@@ -54,7 +54,7 @@ async fn hub_with_curious(run: &str, environment: &[(&str, &str)]) -> (Hub, Memb
 
 /// Says so when this kernel cannot keep engines out: then there is nothing to try.
 fn walls_hold() -> bool {
-    let possible = folkmoot_engines::process::walls::possible(Some(Path::new(BINARY)));
+    let possible = folkmoot_runs::process::walls::possible(Some(Path::new(BINARY)));
     if let Err(why) = &possible {
         eprintln!("NOT TRIED: {why}");
     }

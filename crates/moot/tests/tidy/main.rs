@@ -15,7 +15,7 @@ use tree::{read, root};
 #[test]
 fn every_program_that_is_started_gets_a_chosen_environment() {
     // The supervisor passes on what was chosen for it; `moot agentd start` starts ourselves, with our own settings.
-    let known = ["crates/engines/src/process/supervisor.rs", "crates/moot/src/cli/agentd.rs"];
+    let known = ["crates/runs/src/process/supervisor.rs", "crates/moot/src/cli/agentd.rs"];
     let mut starting = 0;
     let shipped = |path: &Path| path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs");
     for (path, text) in sources().iter().filter(|(path, _)| shipped(path)) {

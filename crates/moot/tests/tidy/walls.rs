@@ -8,10 +8,10 @@ use super::tree::{Source, crates, root, sources};
 /// What each crate may name in its `[dependencies]`, of ours. Who is not in a row cannot be seen: siblings do not see each other.
 const MAY_SEE: &[(&str, &[&str])] = &[
     ("action", &[]),
-    ("agentd", &["action", "clients", "database", "engines", "wire"]),
+    ("agentd", &["action", "clients", "database", "engines", "runs", "wire"]),
     ("bot", &["clients", "database", "wire"]),
     ("clients", &["wire"]),
-    ("config", &["bot", "core", "engines", "hub", "services", "telegram"]),
+    ("config", &["bot", "core", "engines", "hub", "runs", "services", "telegram"]),
     ("core", &[]),
     ("database", &[]),
     ("doors", &["action", "core", "wire"]),
@@ -19,9 +19,10 @@ const MAY_SEE: &[(&str, &[&str])] = &[
     ("http", &["core", "doors", "hub", "store"]),
     ("hub", &["core", "doors", "store"]),
     ("pool", &["clients", "wire"]),
+    ("runs", &["action", "engines"]),
     ("services", &["core", "doors", "hub"]),
     ("store", &["core", "database"]),
-    ("telegram", &["action", "clients", "database", "engines"]),
+    ("telegram", &["action", "clients", "database", "engines", "runs"]),
     ("wire", &[]),
 ];
 /// It puts everything together.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folkmoot_engines::event::AskAnswer;
-use folkmoot_engines::run_queue::Cancelled;
+use folkmoot_runs::run_queue::Cancelled;
 
 use super::hub::{NOT_KNOWN, REST};
 use super::messages::Incoming;

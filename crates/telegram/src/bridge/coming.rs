@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folkmoot_engines::run_queue::Cancelled;
+use folkmoot_runs::run_queue::Cancelled;
 use tokio::task::AbortHandle;
 
 use super::recover::last_word;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use folkmoot_engines::availability;
 use folkmoot_engines::engine::{Engine, Mode};
-use folkmoot_engines::run::Runner;
+use folkmoot_runs::availability;
+use folkmoot_runs::run::Runner;
 use tokio::sync::mpsc;
 
 use super::{BridgeEvent, configured, unix_now};

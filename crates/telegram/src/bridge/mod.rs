@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines;
-use folkmoot_engines::modes::Modes;
-use folkmoot_engines::run::Runner;
-use folkmoot_engines::run_queue::{News, RunQueue, Surface};
+use folkmoot_runs::modes::Modes;
+use folkmoot_runs::run::Runner;
+use folkmoot_runs::run_queue::{News, RunQueue, Surface};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 

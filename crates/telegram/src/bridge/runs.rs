@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use folkmoot_action::too_large;
 use folkmoot_engines::engine::{Engine, Mode};
 use folkmoot_engines::event::{Ask, AskAnswer, Detail, ResumeToken};
-use folkmoot_engines::progress::Label;
-use folkmoot_engines::run_queue::{News, Task, View};
+use folkmoot_runs::progress::Label;
+use folkmoot_runs::run_queue::{News, Task, View};
 use tokio::time::{Instant, sleep};
 
 use super::recover::{close_card, last_word};

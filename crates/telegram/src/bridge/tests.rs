@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use folkmoot_engines::engines;
-use folkmoot_engines::locks::Locks;
+use folkmoot_runs::locks::Locks;
 use rusqlite::Connection;
 
 use super::*;

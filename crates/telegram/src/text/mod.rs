@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::api::Entity;
 
 pub use fit::{Overflow, page, pages};
-pub use folkmoot_engines::progress::markdown::Message;
+pub use folkmoot_runs::progress::markdown::Message;
 pub use render::render;
 
 /// The longest message, in Unicode scalar values.

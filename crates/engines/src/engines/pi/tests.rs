@@ -229,7 +229,7 @@ fn words_that_cross_with_the_end_of_a_run_are_answered_by_it() {
 fn a_provider_without_a_model_is_refused_in_words() {
     let mut settings = EngineSettings::default();
     settings.own.insert("provider".into(), "fake".into());
-    let error = crate::availability::check_settings(&Pi, &settings).unwrap_err();
+    let error = crate::engine::settings::check_settings(&Pi, &settings).unwrap_err();
     assert_eq!(error.sentence, "`engines.pi.provider` is set without a model");
 }
 

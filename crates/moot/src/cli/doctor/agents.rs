@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use folkmoot_agentd::policy;
-use folkmoot_engines::availability::{self, Availability};
 use folkmoot_engines::engines;
+use folkmoot_runs::availability::{self, Availability};
 use futures_util::future::join_all;
 
 use super::Finding;

@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use folkmoot_engines::process::walls::{self, WallKind};
+use folkmoot_runs::process::walls::{self, WallKind};
 use rustix::process::{Resource, getrlimit};
 use serde_json::Value;
 

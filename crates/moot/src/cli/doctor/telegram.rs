@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use folkmoot_engines::availability::{self, Login};
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines;
+use folkmoot_runs::availability::{self, Login};
 use folkmoot_telegram::api::{Bot, ChatId, Me, UserId};
 use folkmoot_telegram::permission::Permission;
 use futures_util::future::join_all;

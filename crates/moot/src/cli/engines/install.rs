@@ -4,10 +4,11 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::Stdio;
 
-use folkmoot_engines::availability::{self, Availability};
 use folkmoot_engines::engine::EngineError;
-use folkmoot_engines::programs::{self, Install};
-use folkmoot_engines::run::Runner;
+use folkmoot_engines::programs;
+use folkmoot_runs::availability::{self, Availability};
+use folkmoot_runs::install::Install;
+use folkmoot_runs::run::Runner;
 
 use crate::cli::{Fault, output, prompt};
 

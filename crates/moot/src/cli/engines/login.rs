@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal;
 
-use folkmoot_engines::availability::{self, Login};
-use folkmoot_engines::run::Runner;
+use folkmoot_runs::availability::{self, Login};
+use folkmoot_runs::run::Runner;
 
 use crate::cli::{Fault, output};
 
@@ -25,7 +25,7 @@ pub async fn run(runner: &Runner, args: Args) -> anyhow::Result<()> {
     let (engine, program) = super::find_program(&args.engine)?;
     let settings = runner.settings(&engine.id());
     let name = &args.engine;
-    availability::check_settings(engine, &settings).map_err(|error| Fault {
+    folkmoot_engines::engine::settings::check_settings(engine, &settings).map_err(|error| Fault {
         sentence: error.sentence,
         hint: error.hint,
         usage: true,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use folkmoot_action::{Shown, visible};
 use folkmoot_engines::event::{Ask, AskKind, EngineEvent};
-use folkmoot_engines::progress::{Progress, terminal};
+use folkmoot_runs::progress::{Progress, terminal};
 
 use crate::cli::output::{self, Paint};
 

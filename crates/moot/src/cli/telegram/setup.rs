@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use folkmoot_engines::availability;
 use folkmoot_engines::engine::Engine;
 use folkmoot_engines::engines::ALL;
+use folkmoot_runs::availability;
 use folkmoot_telegram::api::{ApiError, Bot, Content, Me, Message, UpdateId, User};
 use folkmoot_telegram::permission;
 use folkmoot_telegram::retry::{self, retrying};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use folkmoot_engines::files;
+use folkmoot_runs::files;
 
 use super::{Call, CommandAnswer, context_here, later, said, zip};
 use crate::api::{Document, MAX_UPLOAD};

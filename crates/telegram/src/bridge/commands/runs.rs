@@ -1,6 +1,6 @@
 //! `/cancel`, `/status`, `/steer`, `/usage`: what runs, and what to do about it.
 
-use folkmoot_engines::run_queue::Cancelled;
+use folkmoot_runs::run_queue::Cancelled;
 
 use super::{Call, CommandAnswer, later, said};
 use crate::bridge::Bridge;

@@ -6,7 +6,7 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use folkmoot_engines::files;
+use folkmoot_runs::files;
 
 /// What goes into one archive at most; a folder of more files is not meant for a phone.
 const MAX_FILES: usize = 5_000;
