@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
 import { door } from './doors';
-import { columns, sorted, stepped } from './tasks';
+import { columns, current, sorted, stepped } from './tasks';
 import type { Task } from './types';
 
 const task = (id: string, fields: Partial<Task> = {}): Task => ({
@@ -34,6 +34,17 @@ describe('tasks', () => {
     expect(ids(sorted(all, { ...everything, mine: true }, 'ann'))).toEqual(['mine']);
     expect(ids(sorted(all, { ...everything, channel: 'ch_1' }, 'ann'))).toEqual(['there']);
     expect(ids(sorted(all, { ...everything, text: ' notes ' }, 'ann'))).toEqual(['words']);
+  });
+
+  it('that were told while the list was on its way are kept, and those that went stay away', () => {
+    const map = (...tasks: Task[]) => new Map(tasks.map((it) => [it.id, it]));
+    const [known, gone, stale] = [task('known'), task('gone'), task('stale')];
+    const changed = task('known', { updated_at: 2, title: 'changed' });
+    const now = map(changed, stale, task('made'));
+    const seen = current([known, gone, task('listed')], map(known, gone, stale), now);
+    expect(seen.map((it) => it.title).sort()).toEqual(['changed', 'listed', 'made']);
+    const newest = task('known', { updated_at: 3, title: 'newest' });
+    expect(current([newest], map(known), map(changed)).map((it) => it.title)).toEqual(['newest']);
   });
 
   it('move from column to column and stay at the edges', () => {

@@ -51,8 +51,20 @@ export async function change(task: Task, body: Parameters<typeof api.tasks.chang
   }
 }
 
+/** What there is: the list, and what was told while it was on its way, which it may not hold yet. */
+export function current(listed: Task[], before: ReadonlyMap<string, Task>, now: ReadonlyMap<string, Task>): Task[] {
+  const told = [...now.values()].filter((it) => before.get(it.id) !== it);
+  const newer = new Map(told.map((it) => [it.id, it]));
+  const kept = listed.filter((it) => (newer.get(it.id)?.updated_at ?? -1) < it.updated_at);
+  const replaced = new Set(kept.map((it) => it.id));
+  const gone = (it: Task) => before.has(it.id) && !now.has(it.id);
+  return [...kept.filter((it) => !gone(it)), ...told.filter((it) => !replaced.has(it.id))];
+}
+
 export async function load(): Promise<void> {
-  const tasks = await api.tasks.list(hub.ws, { limit: 500 });
+  const before = new Map(hub.data.tasks);
+  const listed = await api.tasks.list(hub.ws, { limit: 500 });
+  const tasks = current(listed, before, hub.data.tasks);
   hub.data.tasks.clear();
   for (const task of tasks) hub.data.tasks.set(task.id, task);
   touchNow('tasks');
