@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use folkmoot_engines::engine::Mode;
+use folkmoot_engines::programs::asks;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -137,7 +139,11 @@ impl HubStage {
         let hub = setup.start_on(stage.folder.clone(), data).await;
         let alice = register(&hub, "alice").await;
         let channel = alice.add_channel("play", &[]).await;
-        let more = json!({"engine": program.engine, "project": stage.project()});
+        let mut more = json!({"engine": program.engine, "project": stage.project()});
+        // A policy that asks is refused where the engine cannot.
+        if !asks(program.engine, if warm { Mode::Warm } else { Mode::Plain }) {
+            more["policy"] = json!("dangerously-allow-all");
+        }
         super::support::agents::hosted(&alice, "player", more).await;
         let pid = hub.pid().as_raw_nonzero().get().cast_unsigned();
         Self { stage, hub: Mutex::new(Some(hub)), alice, channel, api, pid, seen: Mutex::new(0) }
