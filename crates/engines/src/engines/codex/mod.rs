@@ -49,6 +49,11 @@ impl Engine for Codex {
         ]
     }
 
+    /// Several that start at once in a home that none has used get into each other's way at the database that they make.
+    fn may_begin_again(&self, exit: &Exit) -> bool {
+        exit.stderr.contains("failed to initialize sqlite state runtime")
+    }
+
     fn reasoning_key(&self) -> Option<&'static str> {
         Some("reasoning_effort")
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Codex;
-use crate::engine::{Control, Engine, EngineSettings, Mode, Order};
+use crate::engine::{Control, Engine, EngineSettings, Exit, Mode, Order};
 use crate::engines::testing::Recorded;
 use crate::event::{AskAnswer, EngineEvent, Subject};
 use crate::testing::{Play, launch};
@@ -44,6 +44,15 @@ fn the_command_line_is_the_documented_one() {
         "-c a=1 --profile p --model m -c model_reasoning_effort=high exec --json --skip-git-repo-check --color=never resume 019a -"
     );
     assert_eq!(args(Mode::Warm, None, &EngineSettings::default()), "app-server");
+}
+
+/// As codex 0.166.0 ended two of five that were started at once in a new home.
+#[test]
+fn one_that_met_another_at_the_making_of_their_database_may_begin_again() {
+    let exit = |stderr: &str| Exit { code: Some(1), signal: None, stderr: stderr.to_owned() };
+    let met = "Error: failed to initialize sqlite state runtime under /h/.codex: failed to open state db";
+    assert!(Codex.may_begin_again(&exit(met)));
+    assert!(!Codex.may_begin_again(&exit("Error: error loading config.toml")));
 }
 
 #[test]

@@ -60,7 +60,8 @@ impl Engine for Opencode {
 
     /// Several that start at once get into each other's way at the database that they share.
     fn may_begin_again(&self, exit: &Exit) -> bool {
-        exit.stderr.contains("database is locked")
+        let makes_tables = exit.stderr.contains("Failed query") && exit.stderr.contains("CREATE TABLE");
+        makes_tables || exit.stderr.contains("database is locked")
     }
 
     fn reasoning_key(&self) -> Option<&'static str> {

@@ -6,7 +6,7 @@ use folkmoot_action::{CommandLine, FileDiff};
 use serde_json::Value;
 
 use super::{Opencode, permissions};
-use crate::engine::{Control, EngineSettings, Mode, Output, Piece};
+use crate::engine::{Control, Engine, EngineSettings, Exit, Mode, Output, Piece};
 use crate::event::{Ask, AskAnswer, EngineEvent, Subject};
 use crate::testing::{Play, launch, plan};
 
@@ -534,4 +534,14 @@ fn events_that_nobody_knows_are_named_and_the_many_known_ones_are_not() {
     let part = r#"{"type":"message.part.updated","properties":{"part":{"type":"hologram"}}}"#;
     assert_eq!(beside(Mode::Warm, part).1, ["part hologram"]);
     assert_eq!(beside(Mode::Plain, r#"{"type":"news"}"#).1, ["news"]);
+}
+
+/// As opencode 1.18.33 ended one of five that were started at once in a new home.
+#[test]
+fn one_that_met_another_at_the_making_of_their_database_may_begin_again() {
+    let exit = |stderr: &str| Exit { code: Some(1), signal: None, stderr: stderr.to_owned() };
+    let met = "Error: Unexpected error\n\nFailed query: \n        CREATE TABLE `workspace` (\n          `id` text PRIMARY KEY";
+    assert!(Opencode.may_begin_again(&exit(met)));
+    assert!(Opencode.may_begin_again(&exit("database is locked")));
+    assert!(!Opencode.may_begin_again(&exit("Error: Model not found: fake/none")));
 }
