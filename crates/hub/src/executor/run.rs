@@ -341,6 +341,8 @@ impl Executor {
                 // A refusal is the session's to tell; it counts them.
                 if answer.is_ok() {
                     self.answer_connection(&connection, &ticket, answer, state);
+                    // What the session says next comes after the answer, not before it.
+                    self.fanout.settle();
                 }
                 let _ = outcome.send(answer.clone());
             }
