@@ -277,8 +277,10 @@ impl Driver {
                     let _ = reply.send(live.dialog.control(&control, &mut out));
                 }
                 Next::Incoming(incoming) => {
-                    settle = None;
-                    self.incoming(live, incoming, &mut out).await?;
+                    // Noise says nothing, so it does not put off what comes of silence.
+                    if self.incoming(live, incoming, &mut out).await? {
+                        settle = None;
+                    }
                 }
                 Next::Settled => {
                     settle = None;
@@ -291,7 +293,8 @@ impl Driver {
         Ok(())
     }
 
-    async fn incoming(&mut self, live: &mut Live, incoming: Incoming, out: &mut Output) -> Result<(), Stop> {
+    /// Whether it was something that the dialog has heard.
+    async fn incoming(&mut self, live: &mut Live, incoming: Incoming, out: &mut Output) -> Result<bool, Stop> {
         let waited = std::mem::take(&mut live.waited);
         match incoming {
             Incoming::Line(Line::Text(bytes)) => match json::object(&bytes) {
@@ -299,12 +302,14 @@ impl Driver {
                 Err(shown) => {
                     let steps = self.contract.warn(format!("invalid JSON from {}: {shown}", self.engine.id()));
                     self.carry_out(steps).await?;
+                    return Ok(false);
                 }
             },
             Incoming::Line(Line::TooLong(length)) => {
                 let text = format!("a line of {length} bytes from {} is too long and was skipped", self.engine.id());
                 let steps = self.contract.warn(text);
                 self.carry_out(steps).await?;
+                return Ok(false);
             }
             Incoming::Exited(exit) => {
                 let had_begun = self.contract.is_started() || !self.engine.may_begin_again(&exit);
@@ -318,7 +323,7 @@ impl Driver {
                 keep_what_was_said(&mut out.events, &so_far);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The last word for a dialog that has none; the contract drops it when there is one.

@@ -16,6 +16,9 @@ use folkmoot_engines::engine::{Dialog, EngineSettings, Mode, Output};
 use folkmoot_engines::event::ThreadKey;
 use folkmoot_engines::json;
 
+/// How many wait at most. Each is a program of its own, and whoever may begin threads can make one wait per thread.
+pub(crate) const MAX_WAITING: usize = 16;
+
 /// A running engine and what was said with it so far.
 pub(crate) struct Live {
     pub feed: Feed,
@@ -122,5 +125,11 @@ impl WarmPool {
             live
         });
         all.insert(key, Waiting { turn, wanted, live });
+        if all.len() > MAX_WAITING
+            && let Some(longest) = all.iter().min_by_key(|(_, waiting)| waiting.turn).map(|(key, _)| key.clone())
+        {
+            // Nobody can want it any more, so it ends.
+            all.remove(&longest);
+        }
     }
 }

@@ -59,7 +59,10 @@ impl Dialog for Talk {
         let text = line["text"].as_str().unwrap_or_default();
         let engine = EngineId::new("codex");
         match line["type"].as_str().unwrap_or_default() {
-            "started" => out.event(EngineEvent::started(ResumeToken::new("codex", "t-1"), None, Detail::new())),
+            "started" => {
+                let session = if text.is_empty() { "t-1" } else { text };
+                out.event(EngineEvent::started(ResumeToken::new("codex", session), None, Detail::new()));
+            }
             "say" => {
                 self.said.push_str(text);
                 out.say(text);
@@ -69,17 +72,22 @@ impl Dialog for Talk {
                 let action = Action::new(text, ActionKind::Tool, text);
                 out.event(EngineEvent::action(&engine, action, Phase::Completed, Some(true)));
             }
-            "done" => out.event(EngineEvent::Completed(Completed {
-                engine,
-                ok: true,
-                answer: std::mem::take(&mut self.said),
-                resume: None,
-                error: None,
-                usage: Detail::new(),
-            })),
+            "done" => self.settled(out),
             "heartbeat" => {}
+            "idle" => out.settle = Some(Duration::from_secs(2)),
             other => out.unknown(other),
         }
+    }
+
+    fn settled(&mut self, out: &mut Output) {
+        out.event(EngineEvent::Completed(Completed {
+            engine: EngineId::new("codex"),
+            ok: true,
+            answer: std::mem::take(&mut self.said),
+            resume: None,
+            error: None,
+            usage: Detail::new(),
+        }));
     }
 
     fn ended(&mut self, _exit: &Exit, _out: &mut Output) {}
@@ -293,4 +301,36 @@ async fn a_process_that_waited_its_time_is_ended() {
     collect(&mut start(&runner, talker, "one", false)).await;
     tokio::time::sleep(Duration::from_secs(61)).await;
     assert_eq!(collect(&mut start(&runner, talker, "two", true)).await.1.answer, "fresh answer two");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_too_many_processes_that_wait_the_one_that_waited_longest_is_ended() {
+    let sessions: Vec<String> = (0..=crate::warm::MAX_WAITING).map(|number| format!("s-{number}")).collect();
+    let process = |session: &String| {
+        let begun = json!({"type": "started", "text": session});
+        vec![begun, say("once"), done(), heard("again"), say("again"), done(), json!({"type": "linger"})]
+    };
+    let fresh = vec![json!({"type": "started", "text": "s-0"}), say("anew"), done(), json!({"type": "linger"})];
+    let scripts: Vec<_> = sessions.iter().map(process).chain([fresh]).collect();
+    let (runner, talker) = (runner(), talker(scripts));
+    for _ in &sessions {
+        let mut run = start(&runner, talker, "x", false);
+        collect(&mut run).await;
+        run.gone().await;
+    }
+    let ask = |session: &String| {
+        let resume = Some(ResumeToken::new("codex", session.as_str()));
+        runner.run(talker, Request { prompt: "again".into(), resume, mode: Mode::Warm, ..Request::default() })
+    };
+    assert_eq!(collect(&mut ask(sessions.last().unwrap())).await.1.answer, "again");
+    assert_eq!(collect(&mut ask(&sessions[0])).await.1.answer, "anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn noise_does_not_put_off_what_comes_of_silence() {
+    let script = vec![started(), say("all"), json!({"type": "idle"}), pause(1500), json!("noise"), heard("never")];
+    let played = tokio::time::timeout(Duration::from_secs(60), play(script)).await;
+    let (actions, completed) = played.expect("it ends two seconds after the last line that says anything");
+    assert_eq!(completed.answer, "all");
+    assert!(actions.iter().any(|event| event.action.kind == ActionKind::Warning), "{actions:?}");
 }
