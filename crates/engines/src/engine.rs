@@ -106,6 +106,11 @@ impl EngineSettings {
         self.own.get(key)?.as_str().filter(|text| !text.is_empty())
     }
 
+    /// A variable as the program will see it: what the configuration sets goes before our own environment.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        self.env.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
+    }
+
     pub fn own_flag(&self, key: &str) -> bool {
         self.own.get(key).and_then(Value::as_bool).unwrap_or(false)
     }

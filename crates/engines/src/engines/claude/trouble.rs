@@ -56,6 +56,7 @@ impl Trouble {
         let errors = errors.collect::<Vec<_>>().join("\n");
         let refused = std::mem::replace(&mut self.refused, false) || outcome.status == Some(401);
         match (said, errors.as_str()) {
+            ("", _) if refused => format!("claude is refused by its API\nhint: {}", self.login),
             (said, _) if refused => format!("{said}\nhint: {}", self.login),
             ("", "") if outcome.reason.starts_with("aborted") => "interrupted".to_owned(),
             ("", "") => format!("claude run failed ({})", outcome.subtype),

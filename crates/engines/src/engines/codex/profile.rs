@@ -32,9 +32,8 @@ fn parsed(path: &Path) -> Result<Map<String, Value>, EngineError> {
 }
 
 pub(super) fn home(settings: &EngineSettings) -> PathBuf {
-    let variable = |name: &str| settings.env.get(name).cloned().or_else(|| std::env::var(name).ok());
-    let home = || Path::new(&variable("HOME").unwrap_or_default()).join(".codex");
-    variable("CODEX_HOME").map_or_else(home, PathBuf::from)
+    let home = || Path::new(&settings.variable("HOME").unwrap_or_default()).join(".codex");
+    settings.variable("CODEX_HOME").map_or_else(home, PathBuf::from)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ type Fields = BTreeMap<String, Box<RawValue>>;
 
 /// The configuration for a run: ours, and what was already in the variable.
 pub fn configuration(order: &Order<'_>) -> Result<String, EngineError> {
-    let set = order.settings.env.get(VARIABLE).cloned().or_else(|| std::env::var(VARIABLE).ok());
+    let set = order.settings.variable(VARIABLE);
     let theirs = set.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}".to_owned());
     merged(&theirs).ok_or_else(|| {
         let sentence = format!("`{VARIABLE}` is not a JSON object, so {ID} cannot be told to ask before it acts");

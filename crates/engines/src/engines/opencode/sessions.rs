@@ -36,8 +36,7 @@ pub fn is_other(theirs: &str, ours: &Path) -> bool {
 
 /// What opencode itself looks for: the configuration's environment goes before ours.
 fn data_folder(settings: &EngineSettings) -> Option<PathBuf> {
-    let set = |name: &str| settings.env.get(name).cloned().or_else(|| std::env::var(name).ok());
-    let variable = |name: &str| set(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| settings.variable(name).map(PathBuf::from);
     let data = variable("XDG_DATA_HOME").or_else(|| Some(variable("HOME")?.join(".local/share")))?;
     Some(data.join("opencode"))
 }

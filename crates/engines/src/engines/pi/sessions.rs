@@ -122,24 +122,20 @@ fn places(order: &Order<'_>) -> Vec<PathBuf> {
 fn chosen_place(order: &Order<'_>) -> Option<PathBuf> {
     let args = &order.settings.extra_args;
     let next = args.iter().position(|argument| argument == "--session-dir").and_then(|at| args.get(at + 1)).cloned();
-    next.or_else(|| variable(order, "PI_CODING_AGENT_SESSION_DIR")).map(|place| at_home(order, &place))
+    next.or_else(|| order.settings.variable("PI_CODING_AGENT_SESSION_DIR")).map(|place| at_home(order, &place))
 }
 
 fn usual_place(order: &Order<'_>) -> PathBuf {
-    let agent = variable(order, "PI_CODING_AGENT_DIR").map(|place| at_home(order, &place));
+    let agent = order.settings.variable("PI_CODING_AGENT_DIR").map(|place| at_home(order, &place));
     agent.unwrap_or_else(|| at_home(order, "~/.pi/agent")).join("sessions")
 }
 
 fn at_home(order: &Order<'_>, place: &str) -> PathBuf {
-    let home = || PathBuf::from(variable(order, "HOME").unwrap_or_default());
+    let home = || PathBuf::from(order.settings.variable("HOME").unwrap_or_default());
     match place.strip_prefix("~/") {
         Some(rest) => home().join(rest),
         None => place.into(),
     }
-}
-
-fn variable(order: &Order<'_>, name: &str) -> Option<String> {
-    order.settings.env.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
