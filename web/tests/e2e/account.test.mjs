@@ -42,7 +42,7 @@ test('a machine gets a key that is shown once, and loses it', async () => {
 });
 
 test('a hub without keys of machines still says how another machine joins', async () => {
-  const page = await browser.open(hub, { as: owner });
+  const page = await browser.open(hub, { as: owner, routed: true });
   await page.page.route('**/machines', (route) => (route.request().resourceType() === 'document' ? route.continue() : route.fulfill({ status: 404, json: { error: 'no such route' } })));
   await page.go('/machines');
   await page.page.getByLabel('Command for another machine', { exact: true }).waitFor();
@@ -51,7 +51,7 @@ test('a hub without keys of machines still says how another machine joins', asyn
 });
 
 test('what the workspace uses stands beside what it may', async () => {
-  const page = await browser.open(hub, { as: owner });
+  const page = await browser.open(hub, { as: owner, routed: true });
   const use = { workspace: { stored_bytes: { used: 950_000_000, limit: 1_000_000_000 }, members: { used: 3, limit: null } }, me: { uploads_per_minute: { used: 1, limit: 60 } } };
   await page.page.route('**/usage', (route) => route.fulfill({ json: use }));
   await page.go('/admin');
@@ -69,7 +69,7 @@ test('the use that the hub counts is shown', async () => {
 });
 
 test('a limit of the hub is told in its words, and what was written is kept until it is sent', async () => {
-  const page = await browser.open(hub, { as: owner });
+  const page = await browser.open(hub, { as: owner, routed: true });
   await page.channel(owner.general);
   let refusals = 1;
   await page.page.route('**/v1/channels/*/messages', (route) => {
@@ -86,7 +86,7 @@ test('a limit of the hub is told in its words, and what was written is kept unti
 });
 
 test('what the hub cannot take is told once, and the text stays for another try', async () => {
-  const page = await browser.open(hub, { as: owner });
+  const page = await browser.open(hub, { as: owner, routed: true });
   await page.channel(owner.general);
   let full = true;
   await page.page.route('**/v1/channels/*/messages', (route) => {
@@ -104,7 +104,7 @@ test('what the hub cannot take is told once, and the text stays for another try'
 });
 
 test('a file that is refused is told in the words of the hub, and can be tried again', async () => {
-  const page = await browser.open(hub, { as: owner });
+  const page = await browser.open(hub, { as: owner, routed: true });
   await page.channel(owner.general);
   await page.page.route('**/files', (route) => route.fulfill({ status: 413, json: { error: 'you hold all the bytes you may', code: 'quota' } }));
   await page.page.locator('input[type=file]').first().setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('x') });

@@ -16,7 +16,7 @@ before(async () => {
   const member = await owner.call('POST', `${owner.ws}/members`, { name: 'coder', type: 'agent' });
   await owner.call('POST', `${owner.ws}/channels/${owner.general.id}/members`, { member_id: member.id });
   coder = await Lark.connect(hub, member.api_key);
-  ann = await browser.open(hub, { as: owner });
+  ann = await browser.open(hub, { as: owner, routed: true });
   await ann.page.addInitScript(() => {
     // The question about notifications would lie over the cards.
     localStorage.setItem('folkmoot.notices', '"off"');

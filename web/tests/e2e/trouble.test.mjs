@@ -83,7 +83,7 @@ step('no request goes to another host', async () => {
 
 step('what was sent is stored, its answer is late, and the page is loaded again: it is shown once', async () => {
   // Without a socket nothing but the answer tells that it was stored.
-  const page = await browser.open(hub, { as: owner });
+  const page = await browser.open(hub, { as: owner, routed: true });
   await page.page.addInitScript(() => {
     delete window.SharedWorker;
     window.WebSocket = class {

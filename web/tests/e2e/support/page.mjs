@@ -21,9 +21,13 @@ export class Browser {
     return browser;
   }
 
-  /** A browser of somebody's own: `as` is signed in already. */
-  async open(hub, { as, phone = false, ...options } = {}) {
-    const context = await this.chromium.newContext({ ...(phone ? PHONE : { viewport: { width: 1280, height: 800 } }), ...options });
+  /**
+   * A browser of somebody's own: `as` is signed in already. `routed` is for tests that answer requests in place of the hub:
+   * what passes through a service worker, as it does from the moment the page's own takes over, may never be offered to them.
+   */
+  async open(hub, { as, phone = false, routed = false, ...options } = {}) {
+    const serviceWorkers = routed ? 'block' : 'allow';
+    const context = await this.chromium.newContext({ ...(phone ? PHONE : { viewport: { width: 1280, height: 800 } }), serviceWorkers, ...options });
     context.setDefaultTimeout(PATIENCE_MS);
     if (as) await context.addInitScript((session) => {
       if (localStorage.getItem('folkmoot.session')) return;
