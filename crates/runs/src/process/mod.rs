@@ -113,6 +113,7 @@ impl Process {
                 None => command.env_remove(name),
             };
         }
+        supervisor::stay_small(command.as_std_mut());
         let mut supervisor = command.spawn()?;
         // The command holds a copy of the supervisor's end of the socket.
         drop(command);

@@ -38,6 +38,9 @@ pub(super) const MAP: &str = "__map";
 /// What the step before the engine says when its curtain fell; everything else is a request to map its users.
 const HALF_WAY: u8 = b'h';
 
+/// How the allocator is asked to be small. A supervisor allocates a few kilobytes, and there is one for every run.
+const SMALL_HEAP: (&str, &str) = ("MALLOC_CONF", "narenas:1,tcache:false");
+
 /// What is left to the engine when we vanish without a word.
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(10);
@@ -96,6 +99,14 @@ fn exec(args: &[OsString]) -> ExitCode {
     ExitCode::from(126)
 }
 
+/// Has the supervisor keep a small heap, unless the engine's environment says how heaps are to be: then that holds for both.
+pub(super) fn stay_small(supervisor: &mut Command) {
+    let (name, small) = SMALL_HEAP;
+    if !supervisor.get_envs().any(|(given, value)| given == name && value.is_some()) {
+        supervisor.env(name, small);
+    }
+}
+
 fn keep(args: &[OsString]) -> ExitCode {
     // Away from the terminal, so that Ctrl-C there reaches us and not the engine.
     let _ = rustix::process::setsid();
@@ -148,7 +159,15 @@ fn step(args: &[OsString], stdin: &OwnedFd) -> std::io::Result<(Child, Option<St
     let me = rustix::process::getpid().as_raw_nonzero().get().to_string();
     let (mut inside, theirs) = UnixStream::pair()?;
     let theirs = Stdio::from(OwnedFd::from(theirs));
-    let child = Command::new(own_program()).arg(EXEC).arg(me).args(args).stdin(theirs).process_group(0).spawn()?;
+    let mut command = Command::new(own_program());
+    command.arg(EXEC).arg(me).args(args).stdin(theirs).process_group(0);
+    let (name, small) = SMALL_HEAP;
+    if std::env::var_os(name).is_some_and(|value| value == small) {
+        command.env_remove(name);
+    }
+    let child = command.spawn()?;
+    // It holds a copy of the other end, and the socket has to close.
+    drop(command);
     super::pass(&inside, stdin.as_fd())?;
     let mut word = [0];
     // The socket closes when the engine takes the place of the step.

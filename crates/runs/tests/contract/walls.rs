@@ -34,7 +34,15 @@ async fn an_engine_sees_its_own_variables_and_nothing_else_of_ours() {
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
         let strange = names.iter().filter(|name| name.starts_with("CARGO_") && **name != "CARGO_HOME");
         assert_eq!(strange.count(), 0, "{engine}: {names:?}");
+        assert!(!names.contains(&"MALLOC_CONF"), "what keeps the supervisor small is not for {engine}: {names:?}");
     }
+}
+
+#[tokio::test]
+async fn a_heap_that_the_configuration_asks_for_is_the_engines() {
+    let stage = stage_with("codex", "well", &[("MALLOC_CONF", "narenas:3")], Locks::default());
+    stage.play("hi", None).await;
+    assert!(stage.note("env").unwrap().lines().any(|line| line == "MALLOC_CONF=narenas:3"));
 }
 
 /// Lets an engine try everything it can on a secret that is closed, and on us.
