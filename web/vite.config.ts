@@ -30,6 +30,8 @@ export default defineConfig({
   },
   worker: { format: 'es' },
   server: {
+    // The examples of the kits are next to the page.
+    fs: { allow: ['..'] },
     proxy: {
       '/v1': hub,
       // The hub lets a page in that comes from its own address: the proxy says so.

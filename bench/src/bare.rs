@@ -27,7 +27,7 @@ const UPGRADED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrad
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
 /// Most frames that one write may carry.
-const MOST_AT_ONCE: usize = 256;
+const MAX_AT_ONCE: usize = 256;
 
 /// Starts a bare server as a child process on the server's core; gives it and its port.
 pub fn start(payload_bytes: usize, coalesce: bool, database: Option<&Path>) -> Result<(Managed, u16)> {
@@ -111,7 +111,7 @@ impl BareServer {
             poller,
             coalesce,
             frame_bytes,
-            frames: frames.repeat(MOST_AT_ONCE),
+            frames: frames.repeat(MAX_AT_ONCE),
             buffer: vec![0; BUFFER_BYTES],
             sockets: Vec::new(),
             free: Vec::new(),
@@ -239,7 +239,7 @@ impl BareServer {
         for room in std::mem::take(&mut self.gathered) {
             let mut due = std::mem::take(&mut self.rooms[room].due);
             while due > 0 {
-                let count = due.min(MOST_AT_ONCE);
+                let count = due.min(MAX_AT_ONCE);
                 self.write_room(room, count);
                 due -= count;
             }

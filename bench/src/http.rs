@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// How often a request that a rate limit refused is tried again.
-const MOST_TRIES: u32 = 20;
+const MAX_TRIES: u32 = 20;
 
 pub struct Client {
     address: SocketAddr,
@@ -44,7 +44,7 @@ impl Client {
     }
 
     fn expect_json(&mut self, method: &str, path: &str, token: &str, body: &str) -> Result<Value> {
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let response = self.request(method, path, token, body)?;
             match response.status {
                 200..300 => {
@@ -56,7 +56,7 @@ impl Client {
                 }
             }
         }
-        bail!("{method} {path} was refused by a rate limit {MOST_TRIES} times")
+        bail!("{method} {path} was refused by a rate limit {MAX_TRIES} times")
     }
 
     /// One request; a connection that the server has closed meanwhile is opened anew, once.

@@ -10,7 +10,7 @@ use crate::frame::{self, CLOSE, FrameReader, Got, PING, PONG, TEXT};
 
 /// Longer than any frame that such a connection gets.
 const BUFFER_BYTES: usize = 16 * 1024;
-const PATIENCE: Duration = Duration::from_secs(10);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub struct Socket {
     pub stream: TcpStream,
@@ -29,7 +29,7 @@ impl Socket {
     pub fn connect(address: SocketAddr, path: &str) -> Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(WAIT_TIMEOUT))?;
         stream.write_all(upgrade_request(path, &address.to_string()).as_bytes())?;
         let mut answer = Vec::new();
         let mut byte = [0];
@@ -72,7 +72,7 @@ impl Socket {
 
     /// Waits for the one text frame that is due.
     pub fn wait(&mut self) -> Result<Vec<u8>> {
-        let give_up = Instant::now() + PATIENCE;
+        let give_up = Instant::now() + WAIT_TIMEOUT;
         while Instant::now() < give_up {
             let mut texts = self.take()?;
             match texts.len() {
@@ -81,6 +81,6 @@ impl Socket {
                 n => bail!("{n} frames came where one was due"),
             }
         }
-        bail!("no frame came within {PATIENCE:?}")
+        bail!("no frame came within {WAIT_TIMEOUT:?}")
     }
 }

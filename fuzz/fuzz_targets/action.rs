@@ -21,5 +21,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let subject = Subject::Command { tool: "Bash".to_owned(), lines: vec![CommandLine::Text(text.to_string())] };
     let proposal = Proposal { subject: &subject, rest: &serde_json::Map::new() };
-    let _ = Subjects::of(&text, &proposal, &[]).fit("git push");
+    let subjects = Subjects::of(&text, &proposal, std::path::Path::new("/project"));
+    let _ = subjects.fit("git push") || subjects.fit("/etc/*");
 });

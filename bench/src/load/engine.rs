@@ -18,7 +18,7 @@ use crate::stats::Spread;
 /// The key of standard input; connections have their place in the list as key.
 const COMMANDS: u64 = u64::MAX;
 /// A server that makes no progress for so long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub struct Engine {
     dialect: Dialect,
@@ -339,7 +339,7 @@ impl Watch {
         if progress != self.last {
             self.last = progress;
             self.since = Instant::now();
-        } else if self.since.elapsed() > PATIENCE {
+        } else if self.since.elapsed() > WAIT_TIMEOUT {
             bail!("{}", complaint());
         }
         Ok(())

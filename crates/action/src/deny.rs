@@ -1,4 +1,9 @@
 //! Patterns of what is never allowed, held against every spelling of an action.
+//!
+//! A pattern of one word with a `/` in it is about a place: a file, a folder or an address, whoever touches it. Every other
+//! pattern is about a tool or a command. A place in a folder `bin` or `sbin` is a program, and so about a command too.
+
+use std::path::{Component, Path, PathBuf};
 
 use crate::shell::{self, Command, Reading};
 use crate::subject::Proposal;
@@ -7,11 +12,13 @@ use crate::subject::Proposal;
 pub struct Subjects {
     texts: Vec<String>,
     readings: Vec<Reading>,
+    /// What its commands name that may be a file or a folder.
+    places: Vec<String>,
 }
 
 impl Subjects {
-    /// The tool, its lines and files, and whatever else the engine calls it.
-    pub fn of(title: &str, proposal: &Proposal<'_>, files: &[String]) -> Self {
+    /// The tool, its lines and files, and whatever else the engine calls it. Names of files count from the folder.
+    pub fn of(title: &str, proposal: &Proposal<'_>, folder: &Path) -> Self {
         let tool = proposal.subject.tool();
         let lines = proposal.lines();
         let mut texts = vec![title.to_lowercase(), tool.to_lowercase()];
@@ -23,19 +30,66 @@ impl Subjects {
         if lines.is_empty() {
             texts.push(format!("{tool}()").to_lowercase());
         }
-        texts.extend(files.iter().map(|file| file.to_lowercase()));
+        for file in proposal.paths() {
+            texts.push(from_root(&file, folder).to_lowercase());
+            texts.push(file.to_lowercase());
+        }
         let readings: Vec<Reading> = lines.iter().map(|line| line.line.reading()).collect();
+        let mut places = Vec::new();
         for command in readings.iter().flat_map(|reading| &reading.commands) {
             texts.extend(spellings(command));
+            places
+                .extend(named(command).flat_map(|name| [name.to_lowercase(), from_root(name, folder).to_lowercase()]));
         }
-        Self { texts, readings }
+        Self { texts, readings, places }
     }
 
     /// Whether a pattern fits, however the action is spelled.
     pub fn fit(&self, pattern: &str) -> bool {
-        let commands = || self.readings.iter().flat_map(|reading| &reading.commands);
-        self.texts.iter().any(|text| fits(pattern, text)) || commands().any(|command| means(pattern, command))
+        let mut commands = self.readings.iter().flat_map(|reading| &reading.commands);
+        self.texts.iter().any(|text| fits(pattern, text))
+            || is_place(pattern) && self.places.iter().any(|place| lies_in(pattern, place))
+            || is_command(pattern) && commands.any(|command| means(pattern, command))
     }
+}
+
+/// Whether a pattern is about a file, a folder or an address.
+fn is_place(pattern: &str) -> bool {
+    let pattern = pattern.trim();
+    pattern.contains('/') && !pattern.contains(char::is_whitespace)
+}
+
+fn is_command(pattern: &str) -> bool {
+    let mut parts = pattern.trim().rsplit('/');
+    let (program, folder) = (parts.next().unwrap_or_default(), parts.next());
+    !is_place(pattern) || !program.contains('*') && matches!(folder, Some("bin" | "sbin"))
+}
+
+/// The words of a command that may name a file or a folder, also behind the sign of equality.
+fn named(command: &Command) -> impl Iterator<Item = &str> {
+    let value = |word: &str| word.rfind('=').map_or(0, |at| at + 1);
+    let words = command.words.iter().map(move |word| &word[value(word)..]);
+    let words = words.filter(|word| !word.starts_with('-') && word.contains(['/', '.']));
+    words.chain(command.writes.iter().chain(&command.reads).map(String::as_str))
+}
+
+/// As it is found from the root, without looking.
+fn from_root(name: &str, folder: &Path) -> String {
+    let mut clean = PathBuf::new();
+    for part in folder.join(name).components() {
+        match part {
+            Component::ParentDir => drop(clean.pop()),
+            Component::CurDir => {}
+            other => clean.push(other),
+        }
+    }
+    clean.to_string_lossy().into_owned()
+}
+
+/// Whoever names a folder may mean all that is in it.
+fn lies_in(pattern: &str, place: &str) -> bool {
+    let pattern = pattern.trim().to_lowercase();
+    glob(&pattern, place) || glob(&pattern, &format!("{}/", place.trim_end_matches('/')))
 }
 
 /// A command as patterns may be written: as it was called, and in its plainest form.
@@ -94,7 +148,13 @@ fn glob(pattern: &str, subject: &str) -> bool {
 fn means(pattern: &str, command: &Command) -> bool {
     let wanted = shell::read(pattern);
     let [wanted] = &wanted.commands[..] else { return false };
-    if command.words.is_empty() || !glob(&wanted.program(), &command.program()) {
+    let (Some(wanted_program), Some(program)) = (wanted.words.first(), command.words.first()) else { return false };
+    // `/opt/*` is not every program.
+    let runs = match wanted.program().contains('*') && wanted_program.contains('/') {
+        true => glob(&wanted_program.to_lowercase(), &program.to_lowercase()),
+        false => glob(&wanted.program(), &command.program()),
+    };
+    if !runs {
         return false;
     }
     let (wanted_args, args) = (without_globals(wanted), without_globals(command));
@@ -159,7 +219,7 @@ mod tests {
 
     fn hits(pattern: &str, command: &str) -> bool {
         let subject = Subject::Command { tool: "Bash".into(), lines: vec![CommandLine::Text(command.into())] };
-        Subjects::of("Bash", &Proposal { subject: &subject, rest: &Map::new() }, &[]).fit(pattern)
+        Subjects::of("Bash", &Proposal { subject: &subject, rest: &Map::new() }, Path::new("/project")).fit(pattern)
     }
 
     #[test]
@@ -218,5 +278,41 @@ mod tests {
         for command in ["rm -r x", "rm x", "rm -i x", "ls -rf", "rm -f x"] {
             assert!(!hits("rm -rf *", command), "{command}");
         }
+    }
+
+    #[test]
+    fn a_pattern_of_a_place_fits_what_names_the_place_and_nothing_else() {
+        for command in [
+            "cat /etc/passwd",
+            "ls && rm -rf /etc",
+            "cd /etc",
+            "cat ../etc/passwd",
+            "echo x >/etc/hosts",
+            "wc -l < /etc/hosts",
+            "dd if=/etc/shadow of=x",
+            "tar --file=/etc/x.tar",
+            "/etc/init.d/thing start",
+            "sh -c 'cat /etc/passwd'",
+        ] {
+            assert!(hits("/etc/*", command), "{command}");
+        }
+        for command in ["ls", "git push", "cat etc/passwd", "cat /project/etc/x", "echo /etcetera/x", "passwd"] {
+            assert!(!hits("/etc/*", command), "{command}");
+        }
+        assert!(hits("/etc/passwd", "cat /etc/passwd") && !hits("/etc/passwd", "passwd"));
+        assert!(hits("*/.env", "cat .env") && hits("*/.env", "cp config/.env x") && !hits("*/.env", "env"));
+        assert!(!hits("*/build", "cargo build") && hits("*/build", "rm -r ./build"));
+        assert!(hits("https://evil.example/*", "curl https://evil.example/x") && !hits("https://evil.example/*", "ls"));
+    }
+
+    #[test]
+    fn a_program_in_its_folder_is_the_program() {
+        for command in ["rm x", "/bin/rm x", "sudo rm x"] {
+            assert!(hits("/usr/bin/rm", command), "{command}");
+        }
+        assert!(hits("/usr/bin/git push", "git push") && !hits("/usr/bin/git push", "git pull"));
+        assert!(hits("/opt/*/tool push", "/opt/x/tool push") && hits("/opt/* push", "/opt/x/tool push"));
+        assert!(!hits("/opt/* push", "git push"));
+        assert!(hits("/opt/*", "/opt/x/tool push") && hits("*", "ls") && hits("* --force", "git push --force"));
     }
 }

@@ -28,8 +28,10 @@ pub struct Shown {
     /// What it is, in the hub's own words.
     pub heading: String,
     /// What it may destroy; stands before everything that the asker wrote.
+    #[cfg_attr(feature = "schema", schema(required = true))]
     pub warning: Option<String>,
     /// The asker's own words about it.
+    #[cfg_attr(feature = "schema", schema(required = true))]
     pub says: Option<String>,
     /// All of it, in this order.
     pub parts: Vec<Part>,

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::settings::{AgentSpec, Key, Kind};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The longest diff the hub takes.
-pub const MOST_DIFF_BYTES: usize = 4 << 20;
+pub const MAX_DIFF_BYTES: usize = 4 << 20;
 
 /// Why the hub does not have a text.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Rest {
 
     async fn ask(&self, method: Method, path: &str, body: Option<NewAgent<'_>>) -> Result<Value, String> {
         let url = self.base.join(path).map_err(|error| error.to_string())?;
-        let mut request = self.client.request(method, url).timeout(PATIENCE).bearer_auth((self.key)());
+        let mut request = self.client.request(method, url).timeout(ANSWER_TIMEOUT).bearer_auth((self.key)());
         if let Some(body) = body {
             request = request.json(&body);
         }
@@ -83,13 +83,13 @@ impl Rest {
     }
 
     pub async fn put_diff(&self, run: &str, diff: &str) -> Result<(), NotKept> {
-        let mut end = diff.len().min(MOST_DIFF_BYTES);
+        let mut end = diff.len().min(MAX_DIFF_BYTES);
         while !diff.is_char_boundary(end) {
             end -= 1;
         }
         let url =
             self.base.join(&format!("v1/runs/{run}/diff")).map_err(|error| NotKept::Refused(error.to_string()))?;
-        let request = self.client.put(url).timeout(PATIENCE).bearer_auth((self.key)());
+        let request = self.client.put(url).timeout(ANSWER_TIMEOUT).bearer_auth((self.key)());
         let request = request.header("content-type", "text/x-diff").body(diff[..end].to_owned());
         let answer = request.send().await.map_err(|error| NotKept::ForNow(error.without_url().to_string()))?;
         let (status, why) = (answer.status(), format!("the hub answered {}", answer.status()));

@@ -41,7 +41,7 @@ CREATE TABLE runs (
 
 /// A frame that the hub must get.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Owed {
+pub struct Outgoing {
     /// The envelope's id, the same at every attempt.
     pub id: String,
     pub kind: String,
@@ -74,17 +74,17 @@ impl Journal {
     }
 
     /// Remembers what the hub is owed; the same id a second time changes nothing.
-    pub async fn owe(&self, owed: Owed) -> Result<(), JournalError> {
+    pub async fn enqueue(&self, outgoing: Outgoing) -> Result<(), JournalError> {
         self.with(move |connection| {
             let sql = "INSERT OR IGNORE INTO owed (id, kind, body, delivery) VALUES (?, ?, ?, ?)";
-            let values = (owed.id, owed.kind, owed.data.to_string(), owed.delivery);
+            let values = (outgoing.id, outgoing.kind, outgoing.data.to_string(), outgoing.delivery);
             connection.prepare_cached(sql)?.execute(values).map(drop)
         })
         .await
     }
 
     /// What the hub has not answered yet, oldest first.
-    pub async fn owed(&self) -> Result<Vec<Owed>, JournalError> {
+    pub async fn unanswered(&self) -> Result<Vec<Outgoing>, JournalError> {
         self.with(|connection| {
             let sql = "SELECT id, kind, body, delivery FROM owed WHERE settled = 0 ORDER BY n";
             let mut statement = connection.prepare_cached(sql)?;
@@ -94,7 +94,7 @@ impl Journal {
     }
 
     /// The results that a delivery was settled with, whether the hub has them or not.
-    pub async fn results_of(&self, delivery: String) -> Result<Vec<Owed>, JournalError> {
+    pub async fn results_of(&self, delivery: String) -> Result<Vec<Outgoing>, JournalError> {
         self.with(move |connection| {
             let sql = "SELECT id, kind, body, delivery FROM owed WHERE delivery = ? ORDER BY n";
             let mut statement = connection.prepare_cached(sql)?;
@@ -146,10 +146,10 @@ impl Journal {
     }
 }
 
-fn of_row(row: &Row<'_>) -> rusqlite::Result<Owed> {
+fn of_row(row: &Row<'_>) -> rusqlite::Result<Outgoing> {
     let body: String = row.get(2)?;
     let data = serde_json::from_str(&body).unwrap_or_default();
-    Ok(Owed { id: row.get(0)?, kind: row.get(1)?, data, delivery: row.get(3)? })
+    Ok(Outgoing { id: row.get(0)?, kind: row.get(1)?, data, delivery: row.get(3)? })
 }
 
 fn forget_old(connection: &Connection) -> rusqlite::Result<()> {
@@ -163,30 +163,30 @@ mod tests {
 
     use super::*;
 
-    fn owed(id: &str, delivery: Option<&str>) -> Owed {
+    fn outgoing(id: &str, delivery: Option<&str>) -> Outgoing {
         let (id, kind) = (id.to_owned(), "run.complete".to_owned());
-        Owed { id, kind, data: json!({"run_id": "run_1"}), delivery: delivery.map(str::to_owned) }
+        Outgoing { id, kind, data: json!({"run_id": "run_1"}), delivery: delivery.map(str::to_owned) }
     }
 
     #[tokio::test]
     async fn what_is_owed_stays_until_the_hub_has_answered_also_over_a_restart() {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::open(folder.path()).unwrap();
-        journal.owe(owed("1", Some("dlv_1"))).await.unwrap();
-        journal.owe(owed("1", Some("dlv_1"))).await.unwrap();
-        journal.owe(owed("2", None)).await.unwrap();
+        journal.enqueue(outgoing("1", Some("dlv_1"))).await.unwrap();
+        journal.enqueue(outgoing("1", Some("dlv_1"))).await.unwrap();
+        journal.enqueue(outgoing("2", None)).await.unwrap();
         drop(journal);
         let journal = Journal::open(folder.path()).unwrap();
-        assert_eq!(journal.owed().await.unwrap(), [owed("1", Some("dlv_1")), owed("2", None)]);
+        assert_eq!(journal.unanswered().await.unwrap(), [outgoing("1", Some("dlv_1")), outgoing("2", None)]);
         journal.settle("1".to_owned()).await.unwrap();
-        assert_eq!(journal.owed().await.unwrap(), [owed("2", None)]);
+        assert_eq!(journal.unanswered().await.unwrap(), [outgoing("2", None)]);
     }
 
     #[tokio::test]
     async fn a_result_is_found_again_after_it_was_settled() {
         let folder = tempfile::tempdir().unwrap();
         let journal = Journal::open(folder.path()).unwrap();
-        journal.owe(owed("1", Some("dlv_1"))).await.unwrap();
+        journal.enqueue(outgoing("1", Some("dlv_1"))).await.unwrap();
         journal.settle("1".to_owned()).await.unwrap();
         assert_eq!(journal.finished().await.unwrap(), ["dlv_1"]);
         assert_eq!(journal.results_of("dlv_1".to_owned()).await.unwrap().len(), 1);

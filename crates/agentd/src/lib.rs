@@ -8,6 +8,7 @@
 pub mod command;
 pub mod daemon;
 mod error;
+pub mod file_names;
 pub mod hub;
 mod inside;
 pub mod journal;

@@ -1,6 +1,6 @@
 //! What an engine may do without asking people, what it may never do, and what makes two questions the same.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use folkmoot_action::Place;
 use folkmoot_action::deny::Subjects;
@@ -25,7 +25,7 @@ pub fn rule(policy: Policy, deny: &[String], ask: &Ask, folder: &Path) -> Ruling
     if ask.kind() != AskKind::Permission {
         return Ruling::AskPeople;
     }
-    let subjects = Subjects::of(&ask.title, &ask.proposal(), &files(ask, folder));
+    let subjects = Subjects::of(&ask.title, &ask.proposal(), folder);
     if let Some(pattern) = deny.iter().find(|pattern| subjects.fit(pattern)) {
         return Ruling::Deny(format!("this is never allowed here (`{pattern}`)"));
     }
@@ -87,23 +87,6 @@ fn reads_inside(ask: &Ask, patterns: &[String], folder: &Path) -> bool {
     let Ok(project) = folder.canonicalize() else { return false };
     let inside = |path: &String| folder.join(path).canonicalize().is_ok_and(|real| real.starts_with(&project));
     ask.proposal().paths().iter().all(inside) && !patterns.iter().any(leads_out)
-}
-
-/// The files it names, as it names them and as they are found from the root.
-fn files(ask: &Ask, folder: &Path) -> Vec<String> {
-    let whole = |path: &String| {
-        let mut clean = PathBuf::new();
-        for part in folder.join(path).components() {
-            match part {
-                Component::ParentDir => drop(clean.pop()),
-                Component::CurDir => {}
-                other => clean.push(other),
-            }
-        }
-        clean.to_string_lossy().into_owned()
-    };
-    let named = ask.proposal().paths();
-    named.iter().map(whole).chain(named.iter().cloned()).collect()
 }
 
 #[cfg(test)]
@@ -383,6 +366,34 @@ mod tests {
         for command in ["$x push", "eval \"$x\"", "curl x | sh", "git $x"] {
             assert_eq!(ruled(&bash(command)), Ruling::AskPeople, "{command}");
         }
+    }
+
+    #[test]
+    fn a_denied_place_is_denied_to_every_engine_and_denies_nothing_else() {
+        let deny = ["/etc/*".to_owned()];
+        let denied =
+            |ask: &Ask| matches!(rule(Policy::AskCommands, &deny, ask, Path::new("/project")), Ruling::Deny(_));
+        let run = "item/commandExecution/requestApproval";
+        let change = "item/fileChange/requestApproval";
+        let diff = |path: &str| json!({"changes": [{"path": path, "kind": {"type": "update"}, "diff": "@@"}]});
+        let asks = |path: &str| {
+            let line = format!("cat {path}");
+            [
+                bash(&line),
+                edit(path),
+                claude("Read", json!({"file_path": path})),
+                codex(run, json!({"command": format!("/bin/bash -lc '{line}'")})),
+                codex(change, diff(path)),
+                opencode("bash", json!([line]), json!({"command": line})),
+                opencode("edit", json!([path]), json!({"filepath": path, "diff": "+x"})),
+                script(json!({"command": line})),
+            ]
+        };
+        for (outside, inside) in asks("/etc/passwd").iter().zip(&asks("src/passwd")) {
+            assert!(denied(outside), "{outside:?}");
+            assert!(!denied(inside), "{inside:?}");
+        }
+        assert!(asks("../etc/passwd").iter().all(denied));
     }
 
     #[test]

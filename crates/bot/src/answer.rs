@@ -19,9 +19,9 @@ use crate::tools::{Desk, Toolbox};
 
 /// The question and this many messages before it may show images.
 const MESSAGES_WITH_IMAGES: usize = 5;
-const MOST_IMAGES: usize = 8;
+const MAX_IMAGES: usize = 8;
 /// More calls than this in one round are refused.
-const MOST_CALLS: usize = 32;
+const MAX_CALLS: usize = 32;
 
 /// Makes answers.
 pub struct Answerer {
@@ -53,7 +53,7 @@ impl Room {
             ImageFormat::Openai => usize::MAX,
             ImageFormat::Deepseek => settings.limits.context_window_token_limit as usize / 2,
         };
-        Self { images: MOST_IMAGES, text_bytes }
+        Self { images: MAX_IMAGES, text_bytes }
     }
 
     fn take(&mut self, image: &Image) -> bool {
@@ -175,11 +175,11 @@ impl Answerer {
         let mut stopped = None;
         for (at, call) in completion.tool_calls.iter().enumerate() {
             let content = match &stopped {
-                None if at < MOST_CALLS => self.call(desk, call, rounds).await.unwrap_or_else(|(content, stop)| {
+                None if at < MAX_CALLS => self.call(desk, call, rounds).await.unwrap_or_else(|(content, stop)| {
                     stopped = Some(stop);
                     content
                 }),
-                None => format!("error: not called, only {MOST_CALLS} calls are made at once"),
+                None => format!("error: not called, only {MAX_CALLS} calls are made at once"),
                 Some(stop) => format!("error: not called, because {stop}"),
             };
             messages.push(Message::Tool { tool_call_id: call.id.clone(), content });

@@ -10,7 +10,7 @@ use crate::link::Channel;
 use crate::route::Place;
 
 /// Questions that may wait in one channel; more would be answered when nobody remembers them.
-const MOST_WAITING: usize = 20;
+const MAX_WAITING: usize = 20;
 
 pub struct Rooms {
     rooms: Mutex<HashMap<String, Room>>,
@@ -107,7 +107,7 @@ impl Rooms {
     /// A place in the channel's queue, if it is not too long.
     pub fn turn(&self, channel_uid: &str) -> Option<Turn> {
         self.with(channel_uid, |room| {
-            let free = Arc::strong_count(&room.waiting) <= MOST_WAITING;
+            let free = Arc::strong_count(&room.waiting) <= MAX_WAITING;
             free.then(|| Turn { floor: room.floor.clone(), _place: room.waiting.clone() })
         })
     }
@@ -153,7 +153,7 @@ mod tests {
     fn a_queue_has_an_end() {
         let rooms = Rooms::new(50);
         let turns: Vec<_> = (0..25).filter_map(|_| rooms.turn("ch1")).collect();
-        assert_eq!(turns.len(), MOST_WAITING);
+        assert_eq!(turns.len(), MAX_WAITING);
         drop(turns);
         assert!(rooms.turn("ch1").is_some());
     }

@@ -71,7 +71,11 @@ impl Session {
         let broken = matches!(error, BotError::Rpc { why: RpcFailure::Broken(_), .. });
         let pause =
             if broken { pause.max(seconds(self.dependencies.settings.limits.ws_receive_retry_delay_s)) } else { pause };
-        tracing::warn!(%error, pause_s = pause.as_secs_f64(), anew, "not connected");
+        match error {
+            // Either it passes, or whoever ends says so, once.
+            BotError::Authentication(_) => tracing::debug!(%error, pause_s = pause.as_secs_f64(), "refused"),
+            _ => tracing::warn!(%error, pause_s = pause.as_secs_f64(), anew, "not connected"),
+        }
         tokio::time::sleep(pause).await;
     }
 

@@ -13,11 +13,11 @@ use crate::session::Session;
 use crate::settings::{Settings, seconds};
 
 /// The longest message that servers take; a longer answer becomes several.
-const MOST_CHARS: usize = 10_000;
+const MAX_CHARS: usize = 10_000;
 /// How long the next update waits for a server that does not answer the last one.
-const UPDATE_PATIENCE: Duration = Duration::from_millis(250);
+const UPDATE_TIMEOUT: Duration = Duration::from_millis(250);
 /// How long the whole message waits, so that no update overtakes it.
-const FINAL_PATIENCE: Duration = Duration::from_secs(1);
+const FINAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub struct Speaker {
     session: Arc<Session>,
@@ -43,10 +43,10 @@ impl Speaker {
     /// Says the whole answer and returns what was said.
     pub async fn finish(&mut self, text: &str) -> Result<String, BotError> {
         if let Some(update) = self.update.take() {
-            let _ = tokio::time::timeout(FINAL_PATIENCE, update).await;
+            let _ = tokio::time::timeout(FINAL_TIMEOUT, update).await;
         }
         let text = names::sanitize(text, &self.settings.limits.sanitized_names);
-        for piece in pieces(&text, MOST_CHARS) {
+        for piece in pieces(&text, MAX_CHARS) {
             let key = uuid::Uuid::new_v4().to_string();
             let thread_id = self.thread_id.as_deref();
             let channel_uid = self.channel_uid.as_str();
@@ -65,7 +65,7 @@ impl Growing for Speaker {
         let since = self.updated_at.map(|at| at.elapsed());
         let interval = seconds(self.settings.limits.streaming_update_interval_s);
         let under_way = self.update.as_ref().is_some_and(|update| !update.is_finished());
-        let must_wait = since.is_some_and(|since| since < interval || (under_way && since < UPDATE_PATIENCE));
+        let must_wait = since.is_some_and(|since| since < interval || (under_way && since < UPDATE_TIMEOUT));
         if must_wait || text.trim().is_empty() || text == self.shown {
             return;
         }
@@ -73,7 +73,7 @@ impl Growing for Speaker {
         self.shown = text.clone();
         self.updated_at = Some(Instant::now());
         let (channel_uid, thread_id) = (self.channel_uid.clone(), self.thread_id.clone());
-        let text = pieces(&text, MOST_CHARS).into_iter().next().unwrap_or_default();
+        let text = pieces(&text, MAX_CHARS).into_iter().next().unwrap_or_default();
         self.update = Some(tokio::spawn(async move {
             let (thread_id, key) = (thread_id.as_deref(), "");
             let saying = Saying { channel_uid: &channel_uid, thread_id, text: &text, is_final: false, key };

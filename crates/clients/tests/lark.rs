@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use folkmoot_clients::Backoff;
 use folkmoot_clients::calls::{Bounds, CallFailure};
-use folkmoot_clients::lark::{CallError, Client, Connection, Heard, LoginError, Outside, Settings, Timing, login};
+use folkmoot_clients::lark::{
+    CallError, Client, Connection, Heard, LoginError, MAX_REFUSALS, Outside, Settings, Timing, login,
+};
 use folkmoot_wire::lark::{AgentThinking, ChannelJoin, Frame, Message, MessageSend, RunProgress};
 use script::{Peer, Server, http, soon};
 use serde_json::{Value, json};
@@ -89,6 +91,48 @@ async fn a_refused_key_is_told_and_tried_again() {
     assert!(matches!(&told, Some(Heard::Refused(why)) if why == "invalid credentials"), "{told:?}");
     let _peer = logged_in(&server).await;
     is_in(&mut heard).await;
+}
+
+/// A hub that does not know the key any more, at its next connection.
+async fn refuse(server: &Server) {
+    let mut peer = server.accept().await;
+    peer.next().await;
+    peer.say(&json!({"type": "auth.fail", "data": {"error": "invalid credentials"}})).await;
+}
+
+#[tokio::test]
+async fn a_key_that_stays_refused_is_given_up_and_that_is_told_once() {
+    let server = Server::new().await;
+    let (client, mut heard) = start(&server);
+    drop(logged_in(&server).await);
+    is_in(&mut heard).await;
+    is_lost(&mut heard).await;
+    for _ in 1..MAX_REFUSALS {
+        refuse(&server).await;
+        let told = soon(heard.recv()).await;
+        assert!(matches!(told, Some(Heard::Refused(_))), "{told:?}");
+    }
+    refuse(&server).await;
+    let told = soon(heard.recv()).await;
+    assert!(matches!(&told, Some(Heard::GivenUp(why)) if why == "invalid credentials"), "{told:?}");
+    assert!(soon(heard.recv()).await.is_none(), "nobody knocks any more");
+    assert_eq!(client.call(&ChannelJoin { channel_id: "ch_1".into() }).await.unwrap_err(), CallError::Lost);
+}
+
+#[tokio::test]
+async fn a_hub_that_refuses_for_a_moment_does_not_lose_whom_it_knew() {
+    let server = Server::new().await;
+    let (_client, mut heard) = start(&server);
+    for _ in 0..2 {
+        for _ in 1..MAX_REFUSALS {
+            refuse(&server).await;
+            let told = soon(heard.recv()).await;
+            assert!(matches!(told, Some(Heard::Refused(_))), "{told:?}");
+        }
+        drop(logged_in(&server).await);
+        is_in(&mut heard).await;
+        is_lost(&mut heard).await;
+    }
 }
 
 #[tokio::test]

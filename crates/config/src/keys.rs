@@ -84,7 +84,11 @@ pub const KEYS: &[Key] = &[
         "how long the head of a request may take, and how long an HTTP connection may be idle",
     ),
     key("server.write_timeout_s", Kind::Seconds, "a WebSocket that takes nothing for this long is closed"),
-    key("store.url", Kind::Text, "where everything is kept: `sqlite`, a file in the data folder"),
+    key(
+        "store.url",
+        Kind::Text,
+        "where everything is kept: `sqlite`, a file in the data folder, or `postgres://USER:PASSWORD@HOST/DATABASE`",
+    ),
     key("bus.url", Kind::Text, "how several hubs would tell each other what happened: `local`, there is one hub"),
     key("llm.base_url", Kind::Text, "OpenAI-compatible endpoint"),
     secret("llm.api_key", "its key"),

@@ -279,7 +279,7 @@ fn addresses_must_be_urls_of_the_right_scheme() {
 #[test]
 fn a_store_or_a_bus_that_this_version_does_not_have_is_refused_with_its_key_and_the_remedy() {
     for (section, good, others) in [
-        ("store", "sqlite", ["mysql://x", "postgres://u:pw@db/x", "SQLite", ""]),
+        ("store", "sqlite", ["mysql://x", "postgres:u:pw@db/x", "SQLite", ""]),
         ("bus", "local", ["redis://x", "nats://u:pw@bus", "postgres", ""]),
     ] {
         let key = format!("MOOT_{}__URL", section.to_uppercase());
@@ -290,6 +290,14 @@ fn a_store_or_a_bus_that_this_version_does_not_have_is_refused_with_its_key_and_
             assert!(problem.ends_with(&format!(" | set it to `{good}`, or leave it out")), "{problem}");
             assert!(!problem.contains("pw"), "{problem}");
         }
+    }
+}
+
+#[test]
+fn a_store_may_be_a_database_on_a_server() {
+    for url in ["postgres://u:pw@db/x", "postgresql://u@db:5433/x?sslmode=verify-full"] {
+        let config = given("").with_environment([("MOOT_STORE__URL", url)]).config();
+        assert_eq!(config.store.url.expose(), url);
     }
 }
 

@@ -63,7 +63,10 @@ fn server(check: &mut Check, config: &Config) {
 }
 
 fn places(check: &mut Check, config: &Config) {
-    check.only("store.url", config.store.url.expose(), "sqlite");
+    let store = config.store.url.expose();
+    if !["postgres://", "postgresql://"].iter().any(|scheme| store.starts_with(scheme)) {
+        check.only("store.url", store, "sqlite");
+    }
     check.only("bus.url", config.bus.url.expose(), "local");
     check.url("llm.base_url", &config.llm.base_url, &["http", "https"]);
     check.url("stt.base_url", &config.stt.base_url, &["http", "https"]);

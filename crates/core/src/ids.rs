@@ -9,6 +9,18 @@ use ulid::Ulid;
 
 use crate::Millis;
 
+/// What every id has: the beginning of its text form, and a way to read it that tells a malformed one.
+pub trait NamedId: Sized {
+    const PREFIX: &'static str;
+
+    fn read(text: &str) -> Option<Self>;
+
+    /// The text form as a regular expression, without anchors.
+    fn pattern() -> String {
+        format!("{}[0-7][0-9A-HJKMNP-TV-Z]{{25}}", Self::PREFIX)
+    }
+}
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
         $(#[$doc])*
@@ -28,6 +40,14 @@ macro_rules! ids {
 
             pub fn is_none(self) -> bool {
                 self.0 == 0
+            }
+        }
+
+        impl NamedId for $name {
+            const PREFIX: &'static str = Self::PREFIX;
+
+            fn read(text: &str) -> Option<Self> {
+                parse_with_prefix(text, Self::PREFIX).map(Self)
             }
         }
 
@@ -108,6 +128,18 @@ impl RouteId {
         let digits: String = groups.concat();
         let well_formed = lengths.eq([8, 4, 4, 4, 12]) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         Self(if well_formed { u128::from_str_radix(&digits, 16).unwrap_or(0) } else { 0 })
+    }
+}
+
+impl NamedId for RouteId {
+    const PREFIX: &'static str = Self::PREFIX;
+
+    fn read(text: &str) -> Option<Self> {
+        Some(Self::parse(text)).filter(|id| *id != Self::NONE)
+    }
+
+    fn pattern() -> String {
+        format!("{}[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}", Self::PREFIX)
     }
 }
 

@@ -47,6 +47,29 @@ pub trait Lookup {
     }
 }
 
+/// One look-up that the rules are likely to make for a command, named before they are asked: a store far away can fetch those
+/// of a whole batch in one question. What is not named is looked up when it is needed, so a miss costs time and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Want {
+    /// [`Lookup::message`] of this id.
+    Message(MessageId),
+    /// The same, and where that message is a reply, also the one it stands below ([`Message::thread`]).
+    Thread(MessageId),
+    /// [`Lookup::message_by_key`]: as a rule there is none, and knowing that is what is wanted.
+    Key { sender: MemberId, key: String },
+    /// [`Lookup::record`] of this kind and id.
+    Record { kind: RecordKind, id: u128 },
+    /// [`Lookup::records`] with [`Filter::scope`] and nothing else: the few records that belong to one thing.
+    Scope { kind: RecordKind, scope: u128 },
+}
+
+impl Want {
+    /// The record under which a thing is kept.
+    pub fn stored<T: Stored>(id: T::Id) -> Self {
+        Self::Record { kind: T::KIND, id: T::number(id) }
+    }
+}
+
 /// Typed access on top of [`Lookup`].
 pub trait LookupExt: Lookup {
     fn get<T: Stored>(&self, id: T::Id) -> Found<Option<T>> {

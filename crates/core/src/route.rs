@@ -100,6 +100,10 @@ pub enum Said {
     Reject {
         reason: String,
     },
+    /// An agent of the hub answered the speaker in their direct channel.
+    Reply {
+        body: String,
+    },
     /// Something to show to the speaker.
     Notification {
         title: Option<String>,

@@ -22,6 +22,11 @@ pub trait Protocol: Events + Sync + Send {
         ""
     }
 
+    /// An address at which nothing but this dialect is spoken, for clients that cannot add to the one of the door.
+    fn own_path(&self) -> Option<&'static str> {
+        None
+    }
+
     fn limits(&self) -> Limits;
 
     fn open(&self, now: Millis) -> Box<dyn Session>;
@@ -96,7 +101,7 @@ pub struct Limits {
 pub trait Session: Send {
     fn on_text(&mut self, text: &str, now: Millis) -> Vec<Step>;
 
-    fn on_binary(&mut self, now: Millis) -> Vec<Step>;
+    fn on_binary(&mut self, data: &[u8], now: Millis) -> Vec<Step>;
 
     /// Anything arrived, a pong for instance: the peer is alive.
     fn on_sign_of_life(&mut self, now: Millis);

@@ -8,7 +8,7 @@ use axum::Router;
 use folkmoot_hub::Hub;
 use folkmoot_hub::request::Surface;
 
-pub use self::rest::openapi_json;
+pub use self::rest::{asyncapi_json, described_twice, openapi_json};
 
 /// Everything: `/v1` with what the services bring, health, and the page at every other address.
 pub fn router(hub: &Hub, services: Vec<Surface>) -> Router {

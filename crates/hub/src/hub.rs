@@ -11,7 +11,7 @@ use folkmoot_core::ids::{ConnectionId, FileId, IdSource, MemberId};
 use folkmoot_core::lookup::Found;
 use folkmoot_core::{Actor, Command, Millis, Refusal, Reply, State};
 use folkmoot_doors::{Protocol, Ticket};
-use folkmoot_store::Reader;
+use folkmoot_store::{Location, Reader};
 use parking_lot::{Mutex, RwLock};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
@@ -35,6 +35,7 @@ pub struct Hub(Arc<Inner>);
 
 struct Inner {
     settings: HubSettings,
+    location: Location,
     clock: Clock,
     doors: Arc<Doors>,
     state: Arc<RwLock<State>>,
@@ -59,6 +60,8 @@ struct Inner {
 /// What [`Hub::new`] puts together; made by [`crate::start`].
 pub struct Parts {
     pub settings: HubSettings,
+    /// Where the store keeps everything.
+    pub location: Location,
     pub clock: Clock,
     pub doors: Arc<Doors>,
     pub state: Arc<RwLock<State>>,
@@ -104,6 +107,7 @@ impl Hub {
             files_dir: parts.settings.data_dir.join("files"),
             quotas: Quotas::new(parts.settings.limits.clone(), Arc::clone(&parts.metrics)),
             settings: parts.settings,
+            location: parts.location,
             clock: parts.clock,
             doors: parts.doors,
             state: parts.state,
@@ -194,6 +198,9 @@ impl Hub {
 
     /// Looks for damage of the database on a thread of its own, for a while.
     pub fn look_for_damage(&self, at_most: Duration) {
+        if !matches!(self.0.location, Location::Folder) {
+            return;
+        }
         let hub = self.clone();
         let look = move || {
             if let Some(damage) = folkmoot_store::find_damage(hub.data_dir(), at_most) {
@@ -301,8 +308,9 @@ impl Hub {
 
     /// Writes a backup while the hub goes on.
     pub async fn backup_to(&self, target: PathBuf) -> Result<(), Refusal> {
-        let data_dir = self.data_dir().to_owned();
-        let written = tokio::task::spawn_blocking(move || folkmoot_store::backup(&data_dir, &target)).await;
+        let (location, data_dir) = (self.0.location.clone(), self.data_dir().to_owned());
+        let written =
+            tokio::task::spawn_blocking(move || folkmoot_store::backup_at(&location, &data_dir, &target)).await;
         match written {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(Refusal::unavailable(format!("the backup failed: {error}"))),

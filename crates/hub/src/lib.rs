@@ -25,6 +25,8 @@ pub mod start;
 pub mod ws;
 
 pub use self::doors::{DoorHost, DoorStatus, Doors};
+pub use folkmoot_store::Page;
+
 pub use self::executor::{CommandOutcome, Sighting};
 pub use self::hub::Hub;
 pub use self::settings::HubSettings;

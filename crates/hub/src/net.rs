@@ -187,9 +187,13 @@ fn is_navigation<B>(request: &Request<B>) -> bool {
     accepts.contains("text/html") && !request.headers().contains_key(header::UPGRADE)
 }
 
-/// The door at an address; `events` in the query picks one of its dialects.
+/// The door at an address; `events` in the query picks one of its dialects, unless the dialect has the address for itself.
 fn door_at(hub: &Hub, uri: &Uri) -> Option<&'static dyn Protocol> {
     let is_open = |door: &dyn Protocol| hub.doors().status(door.door()) != DoorStatus::Off;
+    let mut own = hub.doors().protocols().iter().filter(|door| door.own_path() == Some(uri.path()));
+    if let Some(door) = own.next() {
+        return Some(*door).filter(|door| is_open(*door));
+    }
     let is_here = |door: &&&'static dyn Protocol| {
         !door.door().facts().has_own_listener && door.path() == uri.path() && is_open(**door)
     };

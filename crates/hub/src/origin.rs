@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 
 use crate::settings::Server;
 
@@ -38,6 +38,11 @@ impl<'a> Origins<'a> {
             is_loopback(authority) && (authority.eq_ignore_ascii_case(host(headers)) || authority == self.server.listen)
         };
         origin == OBSIDIAN || self.is_configured(origin) || authority(origin).is_some_and(own_address)
+    }
+
+    /// The origin of a page, if the configuration names it.
+    pub fn named<'h>(&self, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
+        headers.get(header::ORIGIN).filter(|origin| origin.to_str().is_ok_and(|origin| self.is_configured(origin)))
     }
 
     fn is_configured(&self, origin: &str) -> bool {
@@ -82,7 +87,6 @@ fn is_loopback(authority: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
     use proptest::prelude::*;
 
     use super::*;
@@ -124,6 +128,17 @@ mod tests {
         assert!(!Origins::new(&server).allow(&request("https://chat.example", "127.0.0.1:8484")));
         server.allowed_origins = vec!["https://chat.example".into()];
         assert!(Origins::new(&server).allow(&request("https://chat.example", "127.0.0.1:8484")));
+    }
+
+    #[test]
+    fn only_an_origin_of_the_configuration_is_a_named_one() {
+        let server = Server { allowed_origins: vec!["https://chat.example".into()], ..listening_on("0.0.0.0:8484") };
+        let is_named = |origin: &str| Origins::new(&server).named(&request(origin, "box.lan:8484")).is_some();
+        assert!(is_named("https://chat.example") && is_named("https://moot.example"));
+        for other in ["http://box.lan:8484", "https://chat.example.evil.example", "http://chat.example", "null", ""] {
+            assert!(!is_named(other), "{other}");
+        }
+        assert!(Origins::new(&server).named(&HeaderMap::new()).is_none());
     }
 
     #[test]

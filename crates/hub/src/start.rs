@@ -53,6 +53,7 @@ impl Running {
         let mailbox = Arc::new(Mailbox::default());
         let metrics = Arc::new(Metrics::default());
         let doors = Arc::new(doors);
+        let location = store.location();
         let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;
         let executor = Executor::new(
             store,
@@ -71,7 +72,8 @@ impl Running {
         let (stop, stopped) = watch::channel(false);
         let auth = Auth::new(&secret);
         let seed = rand::random();
-        let parts = Parts { settings, clock, doors, state, mailbox, readers, auth, metrics, seed, stop: stopped };
+        let parts =
+            Parts { settings, location, clock, doors, state, mailbox, readers, auth, metrics, seed, stop: stopped };
         let hub = Hub::new(parts);
         modes::make_folder(hub.files_dir()).context("cannot make the folder for uploaded files")?;
         Ok(Self { hub, stop, thread, thread_ended })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folkmoot_agentd::settings::{EngineAgent, Kind, ProgramAgent, Worktrees};
-use folkmoot_agentd::{AgentSpec, DaemonError, DaemonSettings, Handle};
+use folkmoot_agentd::{AgentSpec, DaemonError, DaemonSettings, Handle, file_names};
 use folkmoot_core::command::{Command, HostAgent, Reply, WelcomeGuest};
 use folkmoot_core::hosting::{self as core_hosting, Hosted};
 use folkmoot_core::ids::MemberId;
@@ -58,7 +58,7 @@ fn engine(config: &Config, data_dir: &Path, name: &str, agent: &Agent) -> Engine
     EngineAgent {
         engine: agent.engine.clone(),
         model: filled(&agent.model),
-        folder: folder_of(config, data_dir, name, project.as_deref()),
+        folder: folder_of(config, data_dir, name, project.as_deref(), config.agents.keys().map(String::as_str)),
         project,
         system_prompt: agent.system_prompt.clone(),
         capabilities: agent.capabilities.clone(),
@@ -77,9 +77,20 @@ fn worktrees(config: &Config, wanted: bool, project: Option<&str>) -> Option<Wor
     })
 }
 
-/// A folder that is not there is told in the thread, when somebody wants something of the agent.
-fn folder_of(config: &Config, data_dir: &Path, name: &str, project: Option<&str>) -> PathBuf {
-    hosting::folder(config, data_dir, name, project).unwrap_or_else(|_| PathBuf::from(project.unwrap_or_default()))
+/// Where an agent works: in its project, or in a folder of its own. One that is not there is told in the thread, when
+/// somebody wants something of the agent. `names` are those of all agents.
+fn folder_of<'a>(
+    config: &Config,
+    data_dir: &Path,
+    name: &str,
+    project: Option<&str>,
+    names: impl IntoIterator<Item = &'a str>,
+) -> PathBuf {
+    match hosting::project_folder(config, project) {
+        Ok(Some(folder)) => folder,
+        Ok(None) => file_names::place(&data_dir.join("agents"), name, names),
+        Err(_) => PathBuf::from(project.unwrap_or_default()),
+    }
 }
 
 fn filled(text: &str) -> Option<String> {
@@ -92,8 +103,9 @@ pub fn machine() -> String {
 }
 
 /// What to do when the hub does not know the daemon's key.
-pub const KEY_HINT: &str = "the key may have been taken back: `moot machine add NAME` makes one for `agentd.api_key`; one that the daemon \
-    made is in `machine.json` of the data folder, and is made anew when you remove that file and are logged in";
+pub const KEY_HINT: &str = "the key may have been taken back, or its workspace deleted: `moot machine add NAME` makes one for \
+    `agentd.api_key`; one that the daemon made is in `machine.json` of the data folder, and is made anew when you remove that \
+    file and are logged in";
 
 /// The settings of a daemon of its own, which logs in with this key.
 pub fn alone(config: &Config, data_dir: PathBuf, key: String) -> anyhow::Result<DaemonSettings> {
@@ -220,11 +232,14 @@ async fn wanted(local: &Local) -> Vec<AgentSpec> {
         };
         state.hosted().filter_map(named).collect()
     });
+    let names: Vec<String> =
+        made.iter().map(|(_, name, _)| name.clone()).chain(config.agents.keys().cloned()).collect();
     for (hosted, name, card) in made {
         if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
             continue;
         }
-        let folder = folder_of(config, local.hub.data_dir(), &name, hosted.project.as_deref());
+        let others = names.iter().map(String::as_str);
+        let folder = folder_of(config, local.hub.data_dir(), &name, hosted.project.as_deref(), others);
         let worktrees = worktrees(config, hosted.worktrees, hosted.project.as_deref());
         let spec = EngineAgent {
             engine: hosted.engine,

@@ -1,7 +1,5 @@
 //! Shows what clients have to say on the desktop of whoever owns this machine; quiet where there is no desktop.
 
-mod notices;
-
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,9 +10,8 @@ use folkmoot_core::route::Urgency;
 use folkmoot_core::{Record, State};
 use folkmoot_hub::{Hub, Sighting};
 use folkmoot_runs::process::environment;
+use folkmoot_services::routing::notices::{Notice, Queue};
 use tokio::process::Command;
-
-use notices::{Notice, Queue};
 
 /// The usual program that hands a notice to the desktop's notification service.
 const PROGRAM: &str = "notify-send";

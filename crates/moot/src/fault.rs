@@ -34,3 +34,9 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+impl From<folkmoot_store::StoreError> for Fault {
+    fn from(error: folkmoot_store::StoreError) -> Self {
+        Self { hint: error.hint().map(str::to_owned), ..Self::failed(error.to_string()) }
+    }
+}

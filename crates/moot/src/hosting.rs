@@ -1,6 +1,6 @@
 //! The agents that the hub hosts itself: those of its configuration, and those that were made over REST.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
@@ -16,8 +16,8 @@ use folkmoot_runs::availability;
 use tokio::sync::watch;
 
 use crate::config::{Config, Environment, paths};
-use crate::engine_list::EngineList;
 use crate::runner;
+use folkmoot_runs::engine_list::EngineList;
 
 /// The machine that the hub runs on: how it is set up, and the agents it hosts itself; clones share it.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ pub fn hosted(state: &State, config: &Config) -> Vec<Hosted> {
 }
 
 /// Why an agent could not work now.
-pub fn problem(local: &Local, name: &str, hosted: &Hosted) -> Option<String> {
+pub fn problem(local: &Local, hosted: &Hosted) -> Option<String> {
     let Some(engine) = engines::find(&hosted.engine) else {
         return Some(format!("there is no engine `{}`", hosted.engine));
     };
@@ -119,7 +119,7 @@ pub fn problem(local: &Local, name: &str, hosted: &Hosted) -> Option<String> {
     if let Some(error) = unheld(local.config(), &hosted.engine, hosted.policy, &hosted.deny) {
         return Some(error.sentence);
     }
-    folder(local.config(), local.hub.data_dir(), name, hosted.project.as_deref()).err()
+    project_folder(local.config(), hosted.project.as_deref()).err()
 }
 
 /// Why the engine, as the configuration has it, cannot be held to this policy.
@@ -139,23 +139,15 @@ pub fn policy(policy: Policy) -> folkmoot_agentd::Policy {
     folkmoot_agentd::Policy::named(policy.as_str()).unwrap_or_default()
 }
 
-/// Names of members may hold what paths do not like.
-fn as_file_name(name: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
-    name.to_lowercase().chars().map(safe).collect()
-}
-
-/// Where an agent works: the folder of a configured project, any other folder, or one of its own in the data folder.
-pub fn folder(config: &Config, data_dir: &Path, name: &str, project: Option<&str>) -> Result<PathBuf, String> {
-    let Some(project) = project.filter(|project| !project.trim().is_empty()) else {
-        return Ok(data_dir.join("agents").join(as_file_name(name)));
-    };
+/// Where an agent with a project works: the folder of a configured project, or any other folder.
+pub fn project_folder(config: &Config, project: Option<&str>) -> Result<Option<PathBuf>, String> {
+    let Some(project) = project.filter(|project| !project.trim().is_empty()) else { return Ok(None) };
     let folder = match config.projects.get(project) {
         Some(known) => known.folder(),
         None => paths::expand_home(project, &Environment::of_process()),
     };
     if folder.is_absolute() && folder.is_dir() {
-        return Ok(folder);
+        return Ok(Some(folder));
     }
     Err(format!("`{project}` is neither a configured project nor a folder of this machine"))
 }

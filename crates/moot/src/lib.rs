@@ -3,7 +3,6 @@
 pub mod agentd;
 pub mod cli;
 mod desktop;
-mod engine_list;
 mod fault;
 pub mod hosting;
 pub mod log;

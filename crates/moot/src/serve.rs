@@ -12,8 +12,8 @@ use folkmoot_doors::DOORS;
 use folkmoot_hub::clock::wall_clock;
 use folkmoot_hub::start::Running;
 use folkmoot_hub::{Doors, Hub, HubSettings};
-use folkmoot_services::{Pools, Routing, pools, routing as routes};
-use folkmoot_store::{Store, StoreError};
+use folkmoot_services::{Mcp, Pools, Routing, mcp, pools, routing as routes};
+use folkmoot_store::{Location, Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -33,7 +33,7 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     // The port first: a second hub should learn of the first before it touches any file.
     let listener = listen(address).await?;
     let settings = settings(&config);
-    let store = open_store(&settings.data_dir)?;
+    let store = open_store(&config, &settings.data_dir)?;
     let agents = match config.chopsticks.listen_addr()? {
         Some(address) if config.chopsticks.enabled => Some(listen(address).await?),
         _ => None,
@@ -49,7 +49,10 @@ pub async fn run(config: Config, config_file: &Path) -> anyhow::Result<()> {
     hub.look_for_damage(DAMAGE_TIMEOUT);
     let local = Local::new(&hub, config);
     hosting::follow_accounts(&local);
-    let router = folkmoot_http::router(&hub, vec![rest::surface(&local), pools.surface(), routing.surface()]);
+    let assistants = Mcp::new(&hub);
+    mcp::start(&assistants);
+    let services = vec![rest::surface(&local), pools.surface(), routing.surface(), assistants.surface()];
+    let router = folkmoot_http::router(&hub, services);
     // Whoever reads that the hub is there may stop it cleanly.
     let stop = asked_to_stop();
     announce(&hub, listener.local_addr()?);
@@ -113,23 +116,12 @@ async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
     })
 }
 
-fn open_store(data_dir: &Path) -> anyhow::Result<Box<dyn Store>> {
-    folkmoot_store::open(data_dir).map_err(|error| {
-        let fault = Fault::failed(error.to_string());
-        let fault = match error {
-            StoreError::Newer { .. } => fault.hint("run the newer `moot`, or restore a backup of the older version"),
-            StoreError::InUse(_) => fault.hint("stop the other hub, or choose another folder with --data-dir"),
-            StoreError::Folder { .. } => fault.hint("choose a folder you can write to with --data-dir"),
-            StoreError::Full => fault.hint("free some space on the disk of the data folder"),
-            StoreError::LogLost { .. } => fault.hint(
-                "what was said last may be missing: bring the log back, or a backup with `moot restore FILE --force`; \
-                 to go on with what is there, remove `hub.db-mark` beside it",
-            ),
-            StoreError::Other(_) => {
-                fault.hint("if the database is damaged, bring a backup back with `moot restore FILE --force`")
-            }
-        };
-        fault.into()
+fn open_store(config: &Config, data_dir: &Path) -> Result<Box<dyn Store>, Fault> {
+    let location = Location::parse(config.store.url.expose())?;
+    let damaged = "if the database is damaged, bring a backup back with `moot restore FILE --force`";
+    folkmoot_store::open_at(&location, data_dir).map_err(|error| match error {
+        StoreError::Other(sentence) => Fault::failed(sentence).hint(damaged),
+        other => other.into(),
     })
 }
 

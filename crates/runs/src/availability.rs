@@ -10,7 +10,7 @@ use crate::process::lines::Line;
 use crate::process::{Host, Process, environment, find_program};
 use folkmoot_engines::engine::settings::check_settings;
 use folkmoot_engines::engine::{
-    Engine, EngineError, EngineSettings, Exit, Launch, LocalServer, Mode, Order, Source, passed,
+    Engine, EngineError, EngineSettings, Exit, Launch, LocalServer, Mode, Order, Source, WarmProbe, passed,
 };
 use folkmoot_engines::event::EngineId;
 use folkmoot_engines::programs;
@@ -135,26 +135,47 @@ pub fn is_installed(engine: &'static dyn Engine, settings: &EngineSettings) -> b
     !engine.needs_program() || find_program(&launch(engine, settings)).is_ok()
 }
 
+/// What is known without asking anybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    Yes,
+    No,
+    NotAsked,
+}
+
+/// Whether the program knows the warm mode, if it was asked before and is the same one; one that is not there knows nothing.
+pub fn known_warm(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> Known {
+    if !engine.needs_program() {
+        // It is in here, and takes answers.
+        return Known::Yes;
+    }
+    let Some(probe) = engine.warm_probe() else { return Known::No };
+    let Ok(program) = find_program(&launch(engine, settings)) else { return Known::No };
+    match host.answers.get(&program, &question(&probe), SystemTime::now()) {
+        Some(known) if known == YES => Known::Yes,
+        Some(_) => Known::No,
+        None => Known::NotAsked,
+    }
+}
+
+fn question(probe: &WarmProbe) -> String {
+    format!("{} says {}", probe.args.join(" "), probe.says)
+}
+
 /// Whether the program knows the warm mode. It is asked once; the answer holds for as long as it is the same program.
 pub async fn has_warm(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> bool {
-    let Some(probe) = engine.warm_probe() else { return false };
-    let launch = launch(engine, settings);
-    let Ok(program) = find_program(&launch) else { return false };
-    let question = format!("{} says {}", probe.args.join(" "), probe.says);
-    if let Some(known) = host.answers.get(&program, &question, SystemTime::now()) {
-        return known == YES;
+    match known_warm(engine, settings, host) {
+        Known::Yes => return true,
+        Known::No => return false,
+        Known::NotAsked => {}
     }
+    let (Some(probe), launch) = (engine.warm_probe(), launch(engine, settings)) else { return false };
+    let Ok(program) = find_program(&launch) else { return false };
     // A program that could not answer may do so the next time.
     let Ok(text) = said(launch, probe.args, host).await else { return false };
     let knows = text.contains(probe.says);
-    host.answers.put(&program, &question, if knows { YES } else { "no" }, SystemTime::now());
+    host.answers.put(&program, &question(&probe), if knows { YES } else { "no" }, SystemTime::now());
     knows
-}
-
-/// How the engine would be driven for somebody who can answer: warm where the configuration lets it and the program knows it.
-pub async fn mode(engine: &'static dyn Engine, settings: &EngineSettings, host: &Host) -> Mode {
-    let may = settings.own_text("mode") != Some("plain");
-    if may && has_warm(engine, settings, host).await { Mode::Warm } else { Mode::Plain }
 }
 
 /// Whether an engine with these settings, driven this way, puts to people what it is about to do.

@@ -21,12 +21,14 @@ use folkmoot_engines::json;
 use folkmoot_engines::resume::Codecs;
 
 mod handle;
+mod noise;
 mod speech;
 #[cfg(test)]
 mod tests;
 mod unknown;
 
 pub use handle::{Run, RunHandle};
+use noise::Noise;
 use speech::Speech;
 use unknown::{Counter, Unknown};
 
@@ -106,6 +108,7 @@ impl Runner {
         let driver = Driver {
             speech: Speech::new(engine.id()),
             unknown: Unknown::new(engine.id(), self.shared.counter.clone()),
+            noise: Noise::default(),
             engine,
             shared: Arc::clone(&self.shared),
             request,
@@ -160,6 +163,7 @@ struct Driver {
     contract: Contract,
     speech: Speech,
     unknown: Unknown,
+    noise: Noise,
     events: mpsc::Sender<EngineEvent>,
     controls: mpsc::Receiver<(Control, oneshot::Sender<Result<(), Unsupported>>)>,
     cancelled: watch::Receiver<bool>,
@@ -300,15 +304,13 @@ impl Driver {
             Incoming::Line(Line::Text(bytes)) => match json::object(&bytes) {
                 Ok(value) => live.dialog.line(&value, out),
                 Err(shown) => {
-                    let steps = self.contract.warn(format!("invalid JSON from {}: {shown}", self.engine.id()));
-                    self.carry_out(steps).await?;
+                    self.unreadable(format!("invalid JSON from {}: {shown}", self.engine.id())).await?;
                     return Ok(false);
                 }
             },
             Incoming::Line(Line::TooLong(length)) => {
                 let text = format!("a line of {length} bytes from {} is too long and was skipped", self.engine.id());
-                let steps = self.contract.warn(text);
-                self.carry_out(steps).await?;
+                self.unreadable(text).await?;
                 return Ok(false);
             }
             Incoming::Exited(exit) => {
@@ -324,6 +326,12 @@ impl Driver {
             }
         }
         Ok(true)
+    }
+
+    async fn unreadable(&mut self, text: String) -> Result<(), Stop> {
+        let Some(text) = self.noise.take(text) else { return Ok(()) };
+        let steps = self.contract.warn(text);
+        self.carry_out(steps).await
     }
 
     /// The last word for a dialog that has none; the contract drops it when there is one.
@@ -362,10 +370,17 @@ impl Driver {
             events.push(event);
         }
         for event in events {
-            let steps = self.contract.admit(event);
+            let mut steps = self.last_warning(&event);
+            steps.extend(self.contract.admit(event));
             self.carry_out(steps).await?;
         }
         Ok(out.settle.map(|after| Instant::now() + after))
+    }
+
+    /// Before the end it is said how many lines were not told one by one.
+    fn last_warning(&mut self, event: &EngineEvent) -> Vec<Step> {
+        let rest = matches!(event, EngineEvent::Completed(_)).then(|| self.noise.rest()).flatten();
+        rest.map(|text| self.contract.warn(text)).unwrap_or_default()
     }
 
     async fn carry_out(&mut self, steps: Vec<Step>) -> Result<(), Stop> {
@@ -417,7 +432,8 @@ impl Driver {
             Stop::Dropped | Stop::Again => return,
             Stop::Busy(token) => format!("the session {} is in use by another run", token.value),
         };
-        for step in self.contract.fail(error, answer) {
+        let rest = self.noise.rest().map(|text| self.contract.warn(text)).unwrap_or_default();
+        for step in rest.into_iter().chain(self.contract.fail(error, answer)) {
             if let Step::Emit(event) = step {
                 let _ = self.events.send(event).await;
             }

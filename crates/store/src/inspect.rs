@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use folkmoot_database::{ours_below, soundness};
 
-use crate::StoreError;
 use crate::sqlite::schema::SCHEMA;
 use crate::sqlite::{DATABASE, mark};
+use crate::{Location, StoreError, postgres};
 
 /// What a sound database tells about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,35 @@ pub fn inspect(data_dir: &Path) -> Result<Option<Inspection>, StoreError> {
     }
     SCHEMA.refuse_newer(&path, found.version)?;
     Ok(Some(Inspection { version: found.version, known: SCHEMA.version() }))
+}
+
+/// What the database of a hub tells about itself, in words. A hub may be running.
+pub fn describe(location: &Location, data_dir: &Path) -> Result<String, StoreError> {
+    let found = match location {
+        Location::Folder => inspect(data_dir)?,
+        Location::Server(place) => {
+            let version = postgres::inspect(place)?;
+            version.map(|version| Inspection { version, known: postgres::VERSION })
+        }
+    };
+    let words = match (location, found) {
+        (Location::Folder, None) => "none yet; the first start makes it".to_owned(),
+        (Location::Folder, Some(found)) => format!("version {}, sound{}", found.version, found.next()),
+        (Location::Server(place), None) => format!("{} answers and is empty; the first start fills it", place.shown()),
+        (Location::Server(place), Some(found)) => {
+            format!("{} answers, version {}{}", place.shown(), found.version, found.next())
+        }
+    };
+    Ok(words)
+}
+
+impl Inspection {
+    fn next(self) -> String {
+        match self.version < self.known {
+            true => format!(" (the next start brings it to {})", self.known),
+            false => String::new(),
+        }
+    }
 }
 
 /// The databases that parts of the hub keep beside its own, and what is wrong with each. A hub may be running.

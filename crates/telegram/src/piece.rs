@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::api::{Attachment, Message, MessageId};
 use crate::ids::PromptId;
 use crate::press::Press;
+use crate::text;
 
-/// Telegram's clients cut what is longer than a message here or a little before.
+/// Telegram's clients cut what is longer than a message here or a little before, in UTF-16 units.
 const CUT_BY_CLIENT: usize = 4000;
 
 /// One message of a sender.
@@ -98,7 +99,7 @@ impl Piece {
     }
 
     pub fn is_cut_by_client(&self) -> bool {
-        self.text.chars().count() >= CUT_BY_CLIENT
+        text::utf16(&self.text) >= CUT_BY_CLIENT
     }
 }
 

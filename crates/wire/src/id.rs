@@ -163,6 +163,16 @@ impl<'de> Deserialize<'de> for Id {
     }
 }
 
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for Id {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::schema::ObjectBuilder::new().schema_type(utoipa::openapi::schema::Type::String).into()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for Id {}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -8,10 +8,14 @@ pub mod chopsticks;
 mod id;
 pub mod lark;
 mod lenient;
+#[cfg(feature = "schema")]
+mod shape;
 pub mod smarthole;
 pub mod snek;
 
 pub use id::Id;
+#[cfg(feature = "schema")]
+pub use shape::Shape;
 
 /// A moment in milliseconds since 1970.
 pub type Millis = i64;

@@ -86,7 +86,7 @@ pub struct Event<'a, T> {
     pub data: T,
 }
 
-/// The other dialect (`?events=v2`): messages have their fields under `data` as well.
+/// The other published form (`/v2/rpc.ws`): messages have their fields under `data` as well.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChannelEvent<'a, T> {
     pub channel_uid: Id,
@@ -222,9 +222,23 @@ fn event(frame: Map<String, Value>) -> Option<Received> {
     match frame.get("event")?.as_str()? {
         "join" => place().map(|place| Received::Join(place.channel_uid)),
         "leave" => place().map(|place| Received::Leave(place.channel_uid)),
-        "message" => MessageFields::deserialize(Value::Object(frame)).ok().map(Box::new).map(Received::Message),
+        "message" => message(frame),
+        "new_message" => message(published(frame)?),
         _ => None,
     }
+}
+
+fn message(fields: Map<String, Value>) -> Option<Received> {
+    MessageFields::deserialize(Value::Object(fields)).ok().map(Box::new).map(Received::Message)
+}
+
+/// The fields of the other published form: under `data`, and the channel beside it.
+fn published(mut frame: Map<String, Value>) -> Option<Map<String, Value>> {
+    let Some(Value::Object(mut fields)) = frame.remove("data") else { return None };
+    if let Some(channel) = frame.remove("channel_uid") {
+        fields.insert("channel_uid".to_owned(), channel);
+    }
+    Some(fields)
 }
 
 #[cfg(test)]
@@ -267,6 +281,21 @@ mod tests {
         assert_eq!(refused(exception), "nope");
         assert_eq!(refused(json!({"callId": "a1", "error": "wrong"})), "wrong");
         assert_eq!(refused(json!({"callId": "a1", "success": false})), "no reason given");
+    }
+
+    #[test]
+    fn a_message_is_read_from_both_published_forms() {
+        let flat = json!({"event": "message", "message": "hi", "username": "alice", "channel_uid": "c1", "uid": "m1"});
+        let Received::Message(flat) = frame(&flat) else { panic!("no message") };
+        assert!(flat.is_final);
+        let data = json!({"uid": "m1", "message": "hi", "username": "alice"});
+        let beside = json!({"channel_uid": "c1", "event": "new_message", "data": data});
+        assert_eq!(frame(&beside), Received::Message(flat.clone()));
+        let inside = json!({"uid": "m1", "message": "hi", "username": "alice", "channel_uid": "c1"});
+        assert_eq!(frame(&json!({"event": "new_message", "data": inside})), Received::Message(flat));
+        for wrong in [json!(null), json!("hi"), json!({}), json!({"message": "hi", "username": "alice"})] {
+            assert_eq!(frame(&json!({"event": "new_message", "data": wrong})), Received::Nothing);
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
 /** What one can do with a message, for the buttons and for the keys alike. */
+import { addressOfMessage } from '../lib/address';
 import * as api from '../lib/api';
 import { dialogs } from '../lib/dialogs.svelte';
 import { hub } from '../lib/hub.svelte';
@@ -66,8 +67,7 @@ export async function saveEdit(message: Message, content: string): Promise<boole
 }
 
 export function copyLink(message: Message): void {
-  const link = message.thread_id ? `/c/${message.channel_id}?thread=${message.thread_id}` : `/c/${message.channel_id}/${message.id}`;
-  void navigator.clipboard?.writeText(location.origin + link).then(() => toast('Link copied'));
+  void navigator.clipboard?.writeText(location.origin + addressOfMessage(message)).then(() => toast('Link copied'));
 }
 
 export function copyText(message: Message): void {

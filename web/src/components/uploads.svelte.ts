@@ -4,7 +4,7 @@ import { hub } from '../lib/hub.svelte';
 import type { StoredFile } from '../lib/types';
 import { size } from '../lib/words';
 
-export const MOST_BYTES = 32 * 1024 * 1024;
+export const MAX_BYTES = 32 * 1024 * 1024;
 
 export interface Upload {
   id: number;
@@ -35,7 +35,7 @@ export class Uploads {
     for (const source of files) {
       const upload: Upload = { id: this.next++, name: source.name || 'file', size: source.size, share: 0, error: '', file: null, source, stop: new AbortController() };
       this.list = [...this.list, upload];
-      if (source.size > MOST_BYTES) this.change(upload.id, { error: `${size(source.size)} is more than the ${size(MOST_BYTES)} a file may have.` });
+      if (source.size > MAX_BYTES) this.change(upload.id, { error: `${size(source.size)} is more than the ${size(MAX_BYTES)} a file may have.` });
       else void this.send(upload);
     }
   }

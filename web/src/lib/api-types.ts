@@ -12,25 +12,35 @@ export interface components {
         /** @enum {string} */
         ActionPhase: "started" | "updated" | "completed";
         AdmitBody: {
-            /** @description Left out, the caller joins. */
+            /**
+             * @description Left out, the caller joins.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2
+             */
             member_id?: string | null;
         };
         /** @description An agent in a list. */
         Agent: {
             capabilities: string[];
             id: string;
+            /** @example general */
             name: string;
             online: boolean;
             runtime?: components["schemas"]["Runtime"];
             status: components["schemas"]["Presence"];
             type: components["schemas"]["MemberKind"];
+            /** @description The name of the workspace. */
+            workspace: string;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
+            workspace_id: string;
         };
         /** @description What an agent has to do and has done, as far as the caller may see it. */
         AgentMetrics: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             approvals_pending: number;
             channels: number;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            /** @example general */
             name: string;
             online: boolean;
             status: components["schemas"]["Presence"];
@@ -38,7 +48,9 @@ export interface components {
             tasks_open: number;
         };
         AgentState: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
+            /** @example general */
             name: string;
             presence: components["schemas"]["Presence"];
             /**
@@ -50,37 +62,54 @@ export interface components {
         /** @description A question to people. `shown` is how every surface puts it; `action` and `payload` are as the agent gave them. */
         Approval: {
             action: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             asker_id: string | null;
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string | null;
-            created_at: components["schemas"]["i64"];
-            expires_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            expires_at: components["schemas"]["Millis"];
             fingerprint: string | null;
             id: string;
             kind: components["schemas"]["ApprovalKind"];
+            /** @example {"version":"1.2.0"} */
             payload: string;
             review_note: string | null;
-            reviewed_at: components["schemas"]["i64"] | null;
+            reviewed_at: components["schemas"]["Millis"] | null;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             reviewer_id: string | null;
+            /** @example run_01JCZ8Q3V7K5R2M9X4T6B8C0D7 */
             run_id: string | null;
             scope: components["schemas"]["ApprovalScope"];
             shown: components["schemas"]["Shown"];
             status: components["schemas"]["ApprovalStatus"];
-            used_at: components["schemas"]["i64"] | null;
+            used_at: components["schemas"]["Millis"] | null;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         ApprovalBody: {
             /** @example deploy_to_production */
             action: string;
-            /** @description The channel whose members are asked; left out, everybody in the workspace is. */
+            /**
+             * @description The channel whose members are asked; left out, everybody in the workspace is.
+             * @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4
+             */
             channel_id?: string | null;
             /** @description Finds the same question asked again; it is the same only if `action` and `payload` are, too. */
             fingerprint?: string | null;
-            kind?: components["schemas"]["ApprovalKind"] | null;
-            /** @description The message that woke the agent: while that wake is open, whoever caused it may decide. Any other message names nobody. */
+            /** @description `action` (the default) or `permission`. */
+            kind?: components["schemas"]["AskedKind"];
+            /**
+             * @description The message that woke the agent: while that wake is open, whoever caused it may decide. Any other message names nobody.
+             * @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5
+             */
             message_id?: string | null;
-            /** @description A text, usually JSON; any other JSON is kept as its text. */
-            payload?: string;
+            /**
+             * @description A text, usually JSON; any other JSON is kept as its text.
+             * @example {"version":"1.2.0"}
+             */
+            payload?: unknown;
+            /** @example run_01JCZ8Q3V7K5R2M9X4T6B8C0D7 */
             run_id?: string | null;
         };
         /** @enum {string} */
@@ -96,25 +125,35 @@ export interface components {
             /** @description Whether it is open and the caller may decide it. */
             may_decide: boolean;
         };
+        /**
+         * @description What an agent may ask of its own accord.
+         * @enum {string}
+         */
+        AskedKind: "action" | "permission";
         /** @description One attempt in full. */
         Attempt: {
             client: string;
-            delivered_at: components["schemas"]["i64"];
+            delivered_at: components["schemas"]["Millis"];
             direct: boolean;
             /** @description Why it did not take the sentence; as long as it did not refuse, why it was chosen. */
-            reason?: string | null;
-            reject_reason?: string | null;
-            /** @description Everything the client said to it: `type` is `ack`, `reject` or `notification`. */
+            reason?: string;
+            reject_reason?: string;
+            /** @description Everything the client said to it: `type` is `ack`, `reject` or `notification`, or for an agent of the hub `reply`. */
             responses: Record<string, unknown>[];
-            routing_reason?: string | null;
-            status: string;
+            routing_reason?: string;
+            status: components["schemas"]["AttemptStatus"];
         };
+        /** @enum {string} */
+        AttemptStatus: "delivered" | "acked" | "rejected" | "timeout";
         AvatarBody: {
-            /** @description An image that was uploaded before. */
+            /**
+             * @description An image that was uploaded before.
+             * @example file_01JCZ8Q3V7K5R2M9X4T6B8C0D6
+             */
             file_id: string;
         };
         BackupMade: {
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             /** @description The file below `backups/` in the data folder. */
             file: string;
             /** Format: int64 */
@@ -123,27 +162,30 @@ export interface components {
             status: string;
         };
         Call: {
-            answered_at: components["schemas"]["i64"] | null;
+            answered_at: components["schemas"]["Millis"] | null;
             callee_id: string;
             caller_id: string;
-            created_at: components["schemas"]["i64"];
-            ended_at: components["schemas"]["i64"] | null;
+            created_at: components["schemas"]["Millis"];
+            ended_at: components["schemas"]["Millis"] | null;
             id: string;
             status: components["schemas"]["CallStatus"];
             type: string;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         /** @enum {string} */
         CallStatus: "ringing" | "answered" | "ended" | "missed";
         Channel: {
             archived: boolean;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             created_by: string;
             id: string;
             /** @description For the one who asks: whether they are in it, and what they have not read. */
             is_member: boolean;
             member_count: number;
             member_ids: string[];
+            /** @example general */
             name: string;
             notification_preference: components["schemas"]["NotifyPreference"];
             /** Format: int64 */
@@ -155,28 +197,27 @@ export interface components {
              * @description Position of the newest stored event and number of messages so far.
              */
             seq: number;
+            /** @example what everybody should know */
             topic: string;
             type: components["schemas"]["ChannelKind"];
             /** Format: int64 */
             unread_count: number;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         /** @description What is left out stays as it is. */
         ChannelChange: {
+            /** @example general */
             name?: string | null;
+            /** @example what everybody should know */
             topic?: string | null;
         };
         /** @enum {string} */
         ChannelKind: "channel" | "private" | "dm" | "group_dm";
-        /** @description A client that can be handed sentences now. */
-        Client: {
-            capabilities: string[];
-            description: string;
-            member_id: string;
-            name: string;
-            /** @description `client` for a local program, `agent` for an agent of the hub. */
-            type: string;
-            version?: string | null;
+        ChannelPreference: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
+            channel_id: string;
+            preference: components["schemas"]["NotifyPreference"];
         };
         /** @enum {string} */
         ContentType: "text" | "markdown";
@@ -194,45 +235,65 @@ export interface components {
             agent_count: number;
             agents: components["schemas"]["DaemonAgent"][];
             id: string;
-            /** @description The member whose connection it is, or whose machine. */
+            /**
+             * @description The member whose connection it is, or whose machine.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2
+             */
             member_id: string;
-            /** @description The machine, or the member whose connection it is. */
+            /**
+             * @description The machine, or the member whose connection it is.
+             * @example general
+             */
             name: string;
-            started_at: components["schemas"]["i64"];
+            /**
+             * Format: date-time
+             * @description As text (`2026-01-31T12:00:00.000Z`): the terminal client reads nothing else here.
+             */
+            started_at: string;
             /** @example online */
             status: string;
         };
         DaemonAgent: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
+            /** @example general */
             name: string;
         };
         Decision: {
             approved: boolean;
+            /** @example go ahead */
             note?: string | null;
-            scope?: components["schemas"]["ApprovalScope"] | null;
+            /** @description `once` (the default) or `run`: the same question is not asked again in the same run. */
+            scope?: components["schemas"]["ApprovalScope"];
         };
         /** @description A wake of an agent and what came of it. */
         Delivery: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             agent_name: string;
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string | null;
-            created_at: components["schemas"]["i64"];
-            /** Format: int32 */
+            created_at: components["schemas"]["Millis"];
+            /** Format: int64 */
             depth: number;
-            expires_at: components["schemas"]["i64"];
+            expires_at: components["schemas"]["Millis"];
             id: string;
             message_ids: string[];
-            /** @description `mention`, `dm`, `thread_reply` or `task_assigned`. */
+            /** @description `mention`, `dm`, `thread_reply`, `task_assigned` or `manual`. */
             reason: components["schemas"]["WakeReason"];
             reply_id: string | null;
             root_id: string;
+            /** @example run_01JCZ8Q3V7K5R2M9X4T6B8C0D7 */
             run_id: string | null;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             sender_id: string;
             /** @description `queued`, `leased`, `admitted`, then `answered`, `passed`, `failed`, `expired`, `cancelled` or `suppressed`. */
             state: components["schemas"]["DeliveryState"];
             task_id?: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             thread_id: string | null;
-            updated_at: components["schemas"]["i64"];
+            updated_at: components["schemas"]["Millis"];
+            /** @example somebody else answered */
             why: string | null;
         };
         /** @enum {string} */
@@ -256,20 +317,27 @@ export interface components {
         };
         /** @description A held reply. */
         Draft: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
+            /** @example hello @codebot */
             content: string;
-            created_at: components["schemas"]["i64"];
-            expires_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            expires_at: components["schemas"]["Millis"];
             id: string;
             /** Format: int64 */
             room_version: number;
             status: components["schemas"]["DraftStatus"];
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             thread_id: string | null;
         };
         DraftBody: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
+            /** @example hello @codebot */
             content: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             thread_id?: string | null;
         };
         /** @description Whether a draft still fits the conversation. */
@@ -288,6 +356,7 @@ export interface components {
         DraftSent: {
             draft_id: string;
             message: components["schemas"]["Message"];
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string;
             /** @example sent */
             status: string;
@@ -312,12 +381,14 @@ export interface components {
             url: string;
         };
         Edit: {
-            edited_at: components["schemas"]["i64"];
+            edited_at: components["schemas"]["Millis"];
             id: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string;
             previous_content: string;
         };
         EditBody: {
+            /** @example hello @codebot */
             content: string;
         };
         Engine: {
@@ -327,8 +398,12 @@ export interface components {
             command: string;
             found: boolean;
             hint: string | null;
-            /** @example claude */
-            id: string;
+            id: components["schemas"]["EngineName"];
+            /**
+             * @description The command that installs it on the hub's machine, where it is missing and can be installed.
+             * @example moot engines install claude
+             */
+            install?: string;
             /**
              * @description What its program says about its login: `in`, `out`, `free` (nobody is, but some models need none) or `unknown`.
              * @example in
@@ -340,6 +415,8 @@ export interface components {
             problem: string | null;
             version: string | null;
         };
+        /** @enum {string} */
+        EngineName: "claude" | "codex" | "opencode" | "pi" | "script";
         EngineTest: {
             answer?: string;
             error?: string;
@@ -359,6 +436,13 @@ export interface components {
             /** @description The same sentence again, with what else is known. */
             message: string;
         };
+        FailBody: {
+            /**
+             * @description What the sender is told.
+             * @example somebody else answered
+             */
+            why: string;
+        };
         /** @description What there is in a workspace, and how the hub is. */
         Figures: {
             agents: number;
@@ -377,14 +461,16 @@ export interface components {
             version: string;
         };
         File: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string | null;
             content_type: string;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             filename: string;
             id: string;
             /** Format: int64 */
             size: number;
             uploaded_by: string;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         /** @description One changed file of a run. */
@@ -402,8 +488,9 @@ export interface components {
         /** @enum {string} */
         FileChangeKind: "added" | "modified" | "deleted" | "renamed";
         HeartbeatBody: {
-            /** @description `online` (default), `idle`, `dnd` or `sleeping`. */
-            status?: string | null;
+            /** @description The agent it is about, by name or id; the caller when left out. How another is follows from its connections alone. */
+            agent?: string | null;
+            status?: components["schemas"]["SaidPresence"] | null;
         };
         HostBody: {
             capabilities?: string[];
@@ -411,18 +498,16 @@ export interface components {
             channel_ids?: string[] | null;
             /** @description Commands and tools it may never use, such as `git push` or `rm -rf *`; nobody is asked about them. */
             deny?: string[];
-            /**
-             * @description One of `/v1/engines`.
-             * @example claude
-             */
-            engine: string;
+            /** @description One of `/v1/engines`. */
+            engine: components["schemas"]["EngineName"];
             model?: string | null;
             /**
              * @description One word, unique in the workspace.
              * @example claude
              */
             name: string;
-            policy?: components["schemas"]["Policy"] | null;
+            /** @description `ask` (default), `ask-commands`, `accept-edits` or `dangerously-allow-all`; an engine that cannot ask takes only the last. */
+            policy?: components["schemas"]["Policy"];
             /** @description The name of a configured project, or a folder of the hub's machine. */
             project?: string | null;
             system_prompt?: string | null;
@@ -430,10 +515,12 @@ export interface components {
             worktrees?: boolean;
         };
         HostedAgent: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             /** @description What it may never do, and nobody is asked about. */
             deny: string[];
             engine: string;
+            /** @example general */
             name: string;
             policy: components["schemas"]["Policy"];
             problem?: string;
@@ -445,9 +532,11 @@ export interface components {
         };
         /** @enum {string} */
         HostedState: "running" | "stopped" | "failed";
+        /** @enum {string} */
+        InputMethod: "text" | "voice";
         /** @description What an invitation is for. */
         Invitation: {
-            expires_at: components["schemas"]["i64"];
+            expires_at: components["schemas"]["Millis"];
             role: components["schemas"]["Role"];
             workspace: components["schemas"]["InvitedTo"];
         };
@@ -459,104 +548,145 @@ export interface components {
         /** @description An invitation without its code. */
         InviteObject: {
             channel_ids: string[];
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             created_by: string;
-            expires_at: components["schemas"]["i64"];
+            expires_at: components["schemas"]["Millis"];
             id: string;
             role: components["schemas"]["Role"];
         };
         InvitedTo: {
             id: string;
+            /** @example general */
             name: string;
+            /** @example ann */
             slug: string;
         };
         /** @description A named note in an agent's own workspace. */
         Item: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
+            /** @example hello @codebot */
             content: string;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            /** @example what changed, in plain words */
             description: string;
             id: string;
+            /** @example general */
             name: string;
+            /** @example default */
             namespace: string;
             tags: string[];
-            updated_at: components["schemas"]["i64"];
+            updated_at: components["schemas"]["Millis"];
         };
         /** @description What is left out stays as it is. */
         ItemBody: {
+            /** @example hello @codebot */
             content?: string | null;
+            /** @example what changed, in plain words */
             description?: string | null;
             /** @description The item to change; left out, the one of this name, else a new one. */
             item_id?: string | null;
+            /** @example general */
             name?: string;
-            /** @description `default` when left out. */
+            /**
+             * @description `default` when left out.
+             * @example default
+             */
             namespace?: string | null;
             tags?: string[] | null;
         };
         Join: {
+            /** @example run_01JCZ8Q3V7K5R2M9X4T6B8C0D7 */
             run_id: string;
         };
         JoinBody: {
-            /** @description The last part of the invitation's address. */
+            /**
+             * @description The last part of the invitation's address.
+             * @example 5f0c9b27ae1d4c83a6f2e9b07d51c4aa
+             */
             code: string;
+            /** @example ann@example.org */
             email?: string | null;
             /** @example bob */
             name: string;
-            /** @description At least 8 characters. */
+            /**
+             * @description At least 8 characters.
+             * @example correct horse battery
+             */
             password: string;
         };
         /** @enum {string} */
         KeyKind: "api_key" | "machine" | "provision" | "telegram";
         KeyObject: {
             /** @description 0 where it was not noted. */
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             id: string;
             kind: components["schemas"]["KeyKind"];
+            /** @example general */
             name: string;
         };
         LinkBody: {
+            /** @example guild-1 */
             guild_id: string;
+            /** @example voice-1 */
             voice_channel_id: string;
         };
         /** @description A linked channel, or the voice channel itself. */
         ListenBody: {
-            /** @description A channel that is linked to a voice channel. */
+            /**
+             * @description A channel that is linked to a voice channel.
+             * @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4
+             */
             channel_id?: string | null;
+            /** @example guild-1 */
             guild_id?: string | null;
+            /** @example voice-1 */
             voice_channel_id?: string | null;
         };
         /** @description A page to open, for whoever asked for it. */
         ListenLink: {
             /** Format: int64 */
             expires_at: number;
+            /** @example guild-1 */
             guild_id: string;
-            /** @description The key alone: `/listen/{guild}/{channel}/feed?key=…`. */
+            /**
+             * @description The key alone: `/listen/{guild}/{channel}/feed?key=…`.
+             * @example standup
+             */
             key: string;
             /** @description The page, with the key in it. */
             url: string;
+            /** @example voice-1 */
             voice_channel_id: string;
         };
         /** @description Either `email` or `name`. */
         LoginBody: {
             /** @example ann@example.org */
             email?: string | null;
-            /** @description The name in the workspace; `name@slug` when several workspaces have somebody of that name. */
+            /**
+             * @description The name in the workspace; `name@slug` when several workspaces have somebody of that name.
+             * @example general
+             */
             name?: string | null;
+            /** @example correct horse battery */
             password: string;
         };
         /** @description A machine without its key. */
         Machine: {
             /** @description The agents it carries, or carried last. */
             agents: components["schemas"]["MachineAgent"][];
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             id: string;
-            last_seen_at: components["schemas"]["i64"] | null;
+            last_seen_at: components["schemas"]["Millis"] | null;
+            /** @example general */
             name: string;
             online: boolean;
             owner_id: string;
         };
         MachineAgent: {
             id: string;
+            /** @example general */
             name: string;
         };
         MachineBody: {
@@ -569,10 +699,15 @@ export interface components {
         /** @description A person or an agent. The email is shown to the member itself only. */
         Member: {
             avatar_file_id?: string;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             created_by?: string;
+            /** @example ann@example.org */
             email?: string;
             id: string;
+            /** @description The hub's own daemon, which carries agents and is none; left out for everybody else. */
+            is_daemon?: boolean;
+            /** @example general */
             name: string;
             nick: string | null;
             online: boolean;
@@ -581,11 +716,14 @@ export interface components {
             runtime?: components["schemas"]["Runtime"];
             status: components["schemas"]["Presence"];
             type: components["schemas"]["MemberKind"];
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         /** @description What is left out stays as it is. */
         MemberChange: {
+            /** @example ann@example.org */
             email?: string | null;
+            /** @example general */
             name?: string | null;
             /** @description Empty takes it away. */
             nick?: string | null;
@@ -613,63 +751,93 @@ export interface components {
             may?: components["schemas"]["MemberRight"][];
         };
         Memory: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             id: string;
+            /** @example standup */
             key: string;
+            /** @example default */
             namespace: string;
-            updated_at: components["schemas"]["i64"];
+            updated_at: components["schemas"]["Millis"];
+            /** @example Tuesday */
             value: string;
         };
         MemoryBody: {
+            /** @example standup */
             key: string;
-            /** @description `default` when left out. */
+            /**
+             * @description `default` when left out.
+             * @example default
+             */
             namespace?: string;
-            /** @description A text; any other JSON is kept as its text. */
-            value: string;
+            /**
+             * @description A text; any other JSON is kept as its text.
+             * @example Tuesday
+             */
+            value: unknown;
         };
         /** @description A message; times in milliseconds, `seq` its position among the stored events of the channel. */
         Message: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
+            /** @example hello @codebot */
             content: string;
             content_type: components["schemas"]["ContentType"];
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             /** @description Only of a message that was deleted and whose thread goes on. */
             deleted?: boolean;
-            /** Format: int32 */
+            /** Format: int64 */
             depth?: number;
-            /** Format: int32 */
+            /** Format: int64 */
             edit_count: number;
-            edited_at?: components["schemas"]["i64"];
+            edited_at?: components["schemas"]["Millis"];
+            /** @example file_01JCZ8Q3V7K5R2M9X4T6B8C0D6 */
             file_id?: string;
             id: string;
             metadata: Record<string, unknown>;
             reactions?: components["schemas"]["MessageReaction"][];
-            /** Format: int32 */
+            /** Format: int64 */
             reply_count: number;
             /** @description The message this one came from in the end, and how many agents' messages lie between; absent: itself, none. */
             root_id?: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             sender_id: string;
             sender_name: string;
             /** Format: int64 */
             seq: number;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             thread_id?: string;
             type: string;
-            updated_at: components["schemas"]["i64"];
+            updated_at: components["schemas"]["Millis"];
         };
         MessageBody: {
-            /** @description At most 10,000 characters; may be left out with a file. */
-            content: string;
+            /**
+             * @description At most 10,000 characters; may be left out with a file.
+             * @example hello @codebot
+             */
+            content?: string | null;
             content_type?: components["schemas"]["ContentType"] | null;
-            /** @description The wake this answers (agents). */
+            /**
+             * @description The wake this answers (agents).
+             * @example dlv_01JCZ8Q3V7K5R2M9X4T6B8C0D8
+             */
             delivery_id?: string | null;
-            /** @description A file uploaded before; its channel is then this one. */
+            /**
+             * @description A file uploaded before; its channel is then this one.
+             * @example file_01JCZ8Q3V7K5R2M9X4T6B8C0D6
+             */
             file_id?: string | null;
             /** @description An object of at most 16,384 bytes, given back as it is. */
             metadata?: Record<string, unknown> | null;
-            /** @description The message this one answers. */
+            /**
+             * @description The message this one answers.
+             * @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5
+             */
             thread_id?: string | null;
             /** @description `user` when left out. */
             type?: string | null;
+            /** @description `false`: people are told as ever, and no agent is woken. */
+            wake?: boolean | null;
         };
         /** @description Everybody who reacted to a message with one emoji. */
         MessageReaction: {
@@ -677,16 +845,29 @@ export interface components {
             /** @description Ids of the members. */
             members: string[];
         };
+        /**
+         * Format: int64
+         * @description A moment, in milliseconds since 1970.
+         * @example 1794741506360
+         */
+        Millis: number;
         NewAgent: {
-            /** @description The same id under the name other answers use. */
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             /**
              * @description Shown this once; an agent that was known already keeps the key it has.
              * @example lr_…
              */
             api_key?: string;
+            id: string;
+            /**
+             * @description The same id under the names other answers use.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2
+             */
             member_id: string;
+            /** @example general */
             name: string;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         /** @description An agent that adds itself, or that an admin adds. */
@@ -706,15 +887,22 @@ export interface components {
         NewChannelBody: {
             /** @example general */
             name: string;
+            /** @example what everybody should know */
             topic?: string;
-            type?: components["schemas"]["ChannelKind"] | null;
+            type?: components["schemas"]["NewChannelKind"] | null;
         };
+        /**
+         * @description The channels that can be made; direct ones are opened.
+         * @enum {string}
+         */
+        NewChannelKind: "channel" | "private";
         /** @description An agent that the hub has begun to host, with the member it is. */
         NewHostedAgent: components["schemas"]["HostedAgent"] & {
             agent: components["schemas"]["Member"];
         };
         /** @description A new invitation, with its code, this once. */
         NewInvite: components["schemas"]["InviteObject"] & {
+            /** @example 5f0c9b27ae1d4c83a6f2e9b07d51c4aa */
             code: string;
             /** @description What to send to the person: the page asks there for a name and a password. */
             url: string;
@@ -725,15 +913,21 @@ export interface components {
              * @example lr_…
              */
             api_key: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             member_id: string;
+            /** @example general */
             name: string;
         };
         /** @description A new machine, with its key, this once. */
         NewMachine: {
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             id: string;
-            /** @description What the daemon logs in with (`lm_…`). */
+            /**
+             * @description What the daemon logs in with (`lm_…`).
+             * @example standup
+             */
             key: string;
+            /** @example general */
             name: string;
             owner_id: string;
         };
@@ -744,9 +938,11 @@ export interface components {
              * @example lr_…
              */
             api_key?: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             member_id: string;
         };
         NewMemberBody: {
+            /** @example ann@example.org */
             email?: string | null;
             /**
              * @description Unique in the workspace, without regard to case.
@@ -754,7 +950,10 @@ export interface components {
              */
             name: string;
             nick?: string | null;
-            /** @description For a person: at least 8 characters. */
+            /**
+             * @description For a person: at least 8 characters.
+             * @example correct horse battery
+             */
             password?: string | null;
             role?: components["schemas"]["Role"] | null;
             role_card?: components["schemas"]["RoleCard"] | null;
@@ -762,14 +961,25 @@ export interface components {
             type: components["schemas"]["MemberKind"];
         };
         NewTaskBody: {
-            /** @description Who is to do it: a person is notified, an agent is woken. */
+            /**
+             * @description Who is to do it: a person is notified, an agent is woken.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3
+             */
             assigned_to?: string | null;
-            /** @description The channel whose members may see it; left out, everybody in the workspace may. */
+            /**
+             * @description The channel whose members may see it; left out, everybody in the workspace may.
+             * @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4
+             */
             channel_id?: string | null;
+            /** @example what changed, in plain words */
             description?: string;
-            /** @description The message it came from. */
+            /**
+             * @description The message it came from.
+             * @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5
+             */
             message_id?: string | null;
             priority?: components["schemas"]["Priority"] | null;
+            /** @example Write the release notes */
             title: string;
         };
         /** @description A webhook that was just made, with its secret, this once. */
@@ -780,46 +990,68 @@ export interface components {
         };
         /** @description A workspace that was just made, and the caller's way into it. */
         NewWorkspace: components["schemas"]["Workspace"] & {
-            /** @description The member of the caller's name who owns it. */
+            /**
+             * @description The member of the caller's name who owns it.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2
+             */
             member_id: string;
             /** @description A session of that member, good for 24 hours; later ones come from a login as `name@slug`. */
             token: string;
         };
         NewWorkspaceBody: {
+            /** @example general */
             name: string;
         };
         Notification: {
             ack_required: boolean;
-            acked_at: components["schemas"]["i64"] | null;
+            acked_at: components["schemas"]["Millis"] | null;
             body: string;
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string | null;
-            created_at: components["schemas"]["i64"];
-            expires_at: components["schemas"]["i64"] | null;
+            created_at: components["schemas"]["Millis"];
+            expires_at: components["schemas"]["Millis"] | null;
             id: string;
             is_read: boolean;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             member_id: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string | null;
+            /** @example {"version":"1.2.0"} */
             payload: string | null;
             priority: string;
-            source_type: string;
+            source_type: components["schemas"]["NotificationSource"];
+            /** @example Write the release notes */
             title: string;
             type: string;
         };
+        /**
+         * @description What a notification comes from.
+         * @enum {string}
+         */
+        NotificationSource: "mention" | "dm" | "thread" | "task" | "review" | "approval" | "route" | "system";
         /** @enum {string} */
         NotifyPreference: "all" | "mentions" | "none";
         Part: {
             kind: components["schemas"]["PartKind"];
             label: string;
+            /** @example remember to buy milk */
             text: string;
         };
         /** @enum {string} */
         PartKind: "command" | "place" | "url" | "diff" | "argument";
+        PassBody: {
+            /** @example somebody else answered */
+            why?: string | null;
+        };
         PasswordBody: {
             /** @description What it was until now. */
             current_password?: string | null;
             /** @description The ids of sessions and keys that go on (`GET /v1/members/me/credentials`); everything else ends. */
             keep?: string[];
-            /** @description At least 8 characters. */
+            /**
+             * @description At least 8 characters.
+             * @example correct horse battery
+             */
             new_password: string;
         };
         PasswordChanged: {
@@ -827,20 +1059,23 @@ export interface components {
             device: string;
             /** @description The ids of what has ended. */
             ended: string[];
-            expires_at: components["schemas"]["i64"];
+            expires_at: components["schemas"]["Millis"];
             /** @example ok */
             status: string;
             /** @description A new session; those of before have ended, unless they were kept. */
             token: string;
         };
         Pin: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             id: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string;
             pinned_by: string;
         };
         PinBody: {
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string;
         };
         /** @description A pin with the message it holds. */
@@ -849,84 +1084,100 @@ export interface components {
         };
         /** @description Where a session takes place. */
         PlaceBody: {
+            /** @example guild-1 */
             guild_id: string;
             /** @description `music` (default) or `assistant`. */
-            kind?: string | null;
+            kind?: components["schemas"]["PoolKind"];
+            /** @example voice-1 */
             voice_channel_id: string;
         };
         /** @enum {string} */
         Policy: "ask" | "ask-commands" | "accept-edits" | "dangerously-allow-all";
         /** @description A connected agent, as REST shows it. */
         PoolAgent: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             /** @description Whether it serves a voice channel. */
             busy: boolean;
             guild_ids: string[];
             /**
-             * Format: int32
+             * Format: int64
              * @description From 0 to 100: errors of the last minute and the time a ping takes.
              */
             health: number;
             /** @description What it does there: `music` or `assistant`. */
-            kind?: string | null;
-            last_seen: components["schemas"]["i64"];
-            /** @description The agent as a member of the workspace. */
-            member_id?: string | null;
+            kind?: components["schemas"]["PoolKind"];
+            last_seen: components["schemas"]["Millis"];
+            /**
+             * @description The agent as a member of the workspace.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2
+             */
+            member_id?: string;
             pool_id: string;
             protocol_version: string;
             ready: boolean;
-            tag?: string | null;
+            tag: string | null;
         };
         /** @description What the agent answered. */
         PoolAnswer: {
-            /** @description Who was asked, where the hub chose. */
+            /**
+             * @description Who was asked, where the hub chose.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3
+             */
             agent_id?: string;
             /** @description When `ok`; `null` when the agent had nothing to say. */
-            data?: Record<string, unknown>;
+            data?: unknown;
             /** @description When not `ok`: the agent's own error. */
             error?: string;
             ok: boolean;
         };
+        /** @enum {string} */
+        PoolKind: "music" | "assistant";
         /** @description A channel that commands the session of a voice channel. */
         PoolLink: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
             /** Format: int64 */
             created_at: number;
+            /** @example guild-1 */
             guild_id: string;
             linked_by: string;
+            /** @example voice-1 */
             voice_channel_id: string;
         };
         /** @description A voice channel that an agent serves. */
         PoolSession: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             /**
              * Format: int64
              * @description Rises with every change of agent, also across restarts.
              */
             fence: number;
+            /** @example guild-1 */
             guild_id: string;
-            /** @example music */
-            kind: string;
+            kind: components["schemas"]["PoolKind"];
             /** @description Who asked for it. */
             owner_id: string | null;
             /** Format: int64 */
             taken_at: number;
+            /** @example voice-1 */
             voice_channel_id: string;
         };
         /** @description Either `content` or `text`. */
         PostBody: {
+            /** @example hello @codebot */
             content?: string | null;
+            /** @example remember to buy milk */
             text?: string | null;
         };
         Posted: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             id: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string;
-        };
-        Preference: {
-            channel_id: string;
-            preference: components["schemas"]["NotifyPreference"];
         };
         PreferenceBody: {
             /** @description `all`, `mentions` or `none`. */
@@ -938,7 +1189,9 @@ export interface components {
             wakes: components["schemas"]["Woken"][];
         };
         PreviewBody: {
+            /** @example hello @codebot */
             content?: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             thread_id?: string | null;
         };
         /** @enum {string} */
@@ -948,13 +1201,14 @@ export interface components {
             first_account: boolean;
             /** @example password */
             id: string;
+            /** @example general */
             name: string;
             /** @description Who may register: `first`, `open` or `closed`. */
             registration: string;
             type: string;
         };
         ProvisionToken: {
-            expires_at: components["schemas"]["i64"];
+            expires_at: components["schemas"]["Millis"];
             /**
              * @description Shown this once.
              * @example lpt_…
@@ -966,7 +1220,9 @@ export interface components {
             /** @description How many members reacted with this emoji. */
             count: number;
             emoji: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             member_id: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string;
         };
         ReactionBody: {
@@ -974,7 +1230,10 @@ export interface components {
             emoji: string;
         };
         ReadBody: {
-            /** @description Read up to this message. */
+            /**
+             * @description Read up to this message.
+             * @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5
+             */
             message_id?: string | null;
             /**
              * Format: int64
@@ -983,6 +1242,7 @@ export interface components {
             seq?: number | null;
         };
         ReadState: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
             /** Format: int64 */
             read_seq: number;
@@ -996,7 +1256,10 @@ export interface components {
             email: string;
             /** @example ann */
             name: string;
-            /** @description At least 8 characters. */
+            /**
+             * @description At least 8 characters.
+             * @example correct horse battery
+             */
             password: string;
             /** @description For the first account, from another machine: the code that `moot serve` printed when it started. */
             setup_code?: string | null;
@@ -1011,25 +1274,47 @@ export interface components {
             op: string;
         };
         Review: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string | null;
+            /** @example reads well */
             comment: string | null;
+            /** @example hello @codebot */
             content: string;
-            created_at: components["schemas"]["i64"];
-            decided_at: components["schemas"]["i64"] | null;
+            created_at: components["schemas"]["Millis"];
+            decided_at: components["schemas"]["Millis"] | null;
             id: string;
             requester_id: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             reviewer_id: string;
-            status: string;
+            status: components["schemas"]["ReviewStatus"];
+            /** @example The release notes */
             subject: string;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         ReviewBody: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id?: string | null;
+            /** @example hello @codebot */
             content?: string;
-            /** @description Who is asked. */
+            /**
+             * @description Who is asked.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2
+             */
             reviewer_id: string;
+            /** @example The release notes */
             subject: string;
         };
+        /**
+         * @description How a review stands: `pending`, then the reviewer's word.
+         * @enum {string}
+         */
+        ReviewStatus: "pending" | "approved" | "changes_requested" | "rejected" | "denied" | "commented";
+        /**
+         * @description What a reviewer may say.
+         * @enum {string}
+         */
+        ReviewVerdict: "approved" | "changes_requested" | "rejected" | "denied" | "commented";
         /** @enum {string} */
         Role: "member" | "admin" | "owner";
         /** @description What an agent is for, in the words of whoever answers for it. */
@@ -1041,14 +1326,17 @@ export interface components {
         Route: components["schemas"]["RouteOutcome"] & {
             attempts: components["schemas"]["Attempt"][];
             /** Format: double */
-            confidence?: number | null;
-            created_at: components["schemas"]["i64"];
-            input_method: string;
+            confidence?: number;
+            created_at: components["schemas"]["Millis"];
+            input_method: components["schemas"]["InputMethod"];
             /** @description `choosing`, `waiting`, `taken`, `asked`, `no_clients` or `failed`. */
-            state: string;
-            /** @description As delivered: the speaker's words, less the name in front of a direct address. */
+            state: components["schemas"]["RouteState"];
+            /**
+             * @description As delivered: the speaker's words, less the name in front of a direct address.
+             * @example remember to buy milk
+             */
             text: string;
-            updated_at: components["schemas"]["i64"];
+            updated_at: components["schemas"]["Millis"];
         };
         /** @description One client that was given the sentence. */
         RouteDelivery: {
@@ -1056,24 +1344,44 @@ export interface components {
             /** @description The speaker named the client. */
             direct: boolean;
             /** @description Why this client was chosen. */
-            reason?: string | null;
+            reason?: string;
             /** @description `delivered`, `acked`, `rejected` or `timeout`. */
-            status: string;
+            status: components["schemas"]["AttemptStatus"];
         };
         /** @description What became of a sentence so far. */
         RouteOutcome: {
-            /** @description Whom to name when nobody stood out (`failed`): say it again as `name: …`. */
+            /** @description Whom to name when nobody took it (`failed`): say it again as `name: …`. Those who refused it are left out. */
             candidates?: string[];
             deliveries: components["schemas"]["RouteDelivery"][];
             /** @example msg-550e8400-e29b-41d4-a716-446655440000 */
             message_id: string;
-            /** @description `routed`, `no_clients` or `failed`. */
-            outcome: string;
+            outcome: components["schemas"]["RouteResult"];
+        };
+        /**
+         * @description How it went so far.
+         * @enum {string}
+         */
+        RouteResult: "routed" | "no_clients" | "failed";
+        /** @enum {string} */
+        RouteState: "choosing" | "waiting" | "taken" | "asked" | "no_clients" | "failed";
+        /** @description A client that can be handed sentences now. */
+        RouterClient: {
+            capabilities: string[];
+            /** @example what changed, in plain words */
+            description: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
+            member_id: string;
+            /** @example general */
+            name: string;
+            /** @description `client` for a local program, `agent` for an agent of the hub. */
+            type: string;
+            version?: string;
         };
         /** @description An agent at work in a thread of a channel. */
         Run: {
-            /** Format: int32 */
+            /** Format: int64 */
             action_count: number;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
             agent_name: string;
             /** @description The whole answer, only where it is too long for the message. */
@@ -1082,17 +1390,22 @@ export interface components {
             asker_id: string | null;
             branch: string | null;
             changes: components["schemas"]["FileChange"][];
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
             /** Format: double */
             cost_usd: number | null;
+            /** @example dlv_01JCZ8Q3V7K5R2M9X4T6B8C0D8 */
             delivery_id: string;
-            ended_at: components["schemas"]["i64"] | null;
+            ended_at: components["schemas"]["Millis"] | null;
             engine: string;
             error: string | null;
             has_diff: boolean;
             id: string;
             machine: string | null;
-            /** @description The message that shows how far it is and becomes the answer. */
+            /**
+             * @description The message that shows how far it is and becomes the answer.
+             * @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5
+             */
             message_id: string;
             model: string | null;
             project: string | null;
@@ -1100,11 +1413,14 @@ export interface components {
             resume: string | null;
             /** @description How a person continues it in a terminal. */
             resume_line: string | null;
-            started_at: components["schemas"]["i64"];
+            started_at: components["schemas"]["Millis"];
             /** @description `running`, `waiting` (for a decision of people), `completed`, `failed` or `cancelled`. */
             state: components["schemas"]["RunState"];
             stop_requested: boolean;
-            /** @description The first message of the thread it works in. */
+            /**
+             * @description The first message of the thread it works in.
+             * @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5
+             */
             thread_id: string;
             trigger_id: string;
             /** @description What the engine reports of its use. */
@@ -1112,11 +1428,11 @@ export interface components {
         };
         /** @description One action of a run, as its newest event has it. */
         RunAction: {
-            at: components["schemas"]["i64"];
+            at: components["schemas"]["Millis"];
             /** @description What there is to know beside the title; cut to 16 KiB. */
             detail: Record<string, unknown>;
             /**
-             * Format: int32
+             * Format: int64
              * @description The number of its first event.
              */
             first_seq: number;
@@ -1126,12 +1442,18 @@ export interface components {
             /** @description `started`, `updated` or `completed`. */
             phase: components["schemas"]["ActionPhase"];
             /**
-             * Format: int32
+             * Format: int64
              * @description The number of its newest event among those of the run; the list is in this order.
              */
             seq: number;
+            /** @example Write the release notes */
             title: string;
         };
+        /**
+         * @description A state of runs that can be asked for.
+         * @enum {string}
+         */
+        RunFilter: "open" | "running" | "waiting" | "completed" | "failed" | "cancelled";
         /** @enum {string} */
         RunState: "running" | "waiting" | "completed" | "failed" | "cancelled";
         /** @description A run with what it did. */
@@ -1145,16 +1467,18 @@ export interface components {
             provider?: string;
             type?: string;
         };
+        /**
+         * @description How somebody who is here says they are.
+         * @enum {string}
+         */
+        SaidPresence: "online" | "idle" | "dnd" | "sleeping";
         SendDraftBody: {
             /** @description Send it although the conversation has moved on. */
-            force_version?: boolean;
+            force_version?: unknown;
         };
         SentenceBody: {
-            /**
-             * @description `text` when left out.
-             * @example text
-             */
-            input_method?: string | null;
+            /** @description `text` when left out. */
+            input_method?: components["schemas"]["InputMethod"];
             /** @example notebook: remember to buy milk */
             text: string;
         };
@@ -1164,23 +1488,26 @@ export interface components {
              *     those who guess, and let through where they are not. It proves nothing else.
              */
             device: string;
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             member_id: string;
+            /** @example general */
             name: string;
             /** @description Good for 24 hours as `Authorization: Bearer …`. */
             token: string;
             workspace: components["schemas"]["WorkspaceRef"] | null;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         SessionObject: {
             address: string;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             /** @description Whether it is the one that asks. */
             current: boolean;
             /** @description What the client calls itself. */
             device: string;
             id: string;
             /** @description To ten minutes. */
-            last_seen_at: components["schemas"]["i64"];
+            last_seen_at: components["schemas"]["Millis"];
         };
         /** @description How far this hub is set up. */
         Setup: {
@@ -1199,9 +1526,9 @@ export interface components {
             /** @description All of it, in this order. */
             parts: components["schemas"]["Part"][];
             /** @description The asker's own words about it. */
-            says?: string | null;
+            says: string | null;
             /** @description What it may destroy; stands before everything that the asker wrote. */
-            warning?: string | null;
+            warning: string | null;
         };
         SpokenOutcome: components["schemas"]["RouteOutcome"] & {
             /**
@@ -1209,37 +1536,54 @@ export interface components {
              * @description How sure the transcription is, from 0 to 1, where it says so.
              */
             confidence?: number;
-            /** @description What was understood. */
+            /**
+             * @description What was understood.
+             * @example remember to buy milk
+             */
             text: string;
         };
         Status: components["schemas"]["Figures"] & {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             member_id: string;
+            /** @example general */
             name: string;
             /** @example ok */
             status: string;
             workspace: components["schemas"]["Workspace"];
         };
         Task: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             assigned_to: string | null;
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string | null;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             created_by: string;
+            /** @example what changed, in plain words */
             description: string;
             id: string;
+            /** @example msg_01JCZ8Q3V7K5R2M9X4T6B8C0D5 */
             message_id: string | null;
             priority: components["schemas"]["Priority"];
             status: components["schemas"]["TaskStatus"];
+            /** @example Write the release notes */
             title: string;
-            updated_at: components["schemas"]["i64"];
+            updated_at: components["schemas"]["Millis"];
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         /** @description What is left out stays as it is. */
         TaskChange: {
-            /** @description Oneself to claim it (409 when somebody else has it), another member to assign it, `null` to free it. */
+            /**
+             * @description Oneself to claim it (409 when somebody else has it), another member to assign it, `null` to free it.
+             * @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3
+             */
             assigned_to?: string | null;
+            /** @example what changed, in plain words */
             description?: string | null;
             priority?: components["schemas"]["Priority"] | null;
             status?: components["schemas"]["TaskStatus"] | null;
+            /** @example Write the release notes */
             title?: string | null;
         };
         /** @enum {string} */
@@ -1253,19 +1597,31 @@ export interface components {
              * @example /link 1f0c9-b27ae
              */
             command: string;
-            expires_at: components["schemas"]["i64"];
+            expires_at: components["schemas"]["Millis"];
         };
         /** @description The Telegram account that speaks for the caller. */
         TelegramLinkObject: {
             linked: boolean;
-            linked_at: components["schemas"]["i64"] | null;
-            /** @description What the account calls itself. */
+            linked_at: components["schemas"]["Millis"] | null;
+            /**
+             * @description What the account calls itself.
+             * @example general
+             */
             name: string | null;
             /**
              * Format: int64
              * @description Telegram's number of the account.
              */
             user_id: number | null;
+        };
+        /** @description A thread of the caller's. */
+        Thread: {
+            /** @description The newest reply that is not deleted. */
+            last_reply: components["schemas"]["Message"];
+            /** @description The message it begins with. */
+            root: components["schemas"]["Message"];
+            /** @description How many replies of others the caller has not read. */
+            unread_count: number;
         };
         /** @description What a member has not read yet. */
         Unread: {
@@ -1278,7 +1634,9 @@ export interface components {
             count: number;
         };
         UnreadChannel: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
+            /** @example general */
             name: string;
             type: components["schemas"]["ChannelKind"];
             /** Format: int64 */
@@ -1286,8 +1644,11 @@ export interface components {
         };
         /** @description The form of an upload. */
         UploadForm: {
-            /** @description The channel whose members may read it; left out, only the uploader may until it is posted. */
-            channel_id?: string | null;
+            /**
+             * @description The channel whose members may read it; left out, only the uploader may until it is posted.
+             * @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4
+             */
+            channel_id?: string;
             /**
              * Format: binary
              * @description The bytes, at most 32 MB.
@@ -1296,7 +1657,7 @@ export interface components {
         };
         UsageObject: {
             me: components["schemas"]["MemberUse"];
-            /** Format: int32 */
+            /** Format: int64 */
             reactions_per_message: number;
             workspace: components["schemas"]["WorkspaceUse"];
         };
@@ -1308,33 +1669,44 @@ export interface components {
             used: number;
         };
         Verdict: {
+            /** @example reads well */
             comment?: string | null;
+            status: components["schemas"]["ReviewVerdict"];
+        };
+        /** @description What an agent is woken for; left out, it is only woken. */
+        WakeBody: {
             /**
-             * @description `approved`, `changes_requested`, `rejected`, `denied` or `commented`.
-             * @example approved
+             * @description Where it is wanted.
+             * @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4
              */
-            status: string;
+            channel_id?: string | null;
+            /** @description What it is wanted for: the id of a message of the channel, or words, which are said there in the caller's name. */
+            message?: string | null;
         };
         /** @enum {string} */
         WakeReason: "mention" | "dm" | "thread_reply" | "task_assigned" | "manual";
         Webhook: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D2 */
             created_by: string;
             id: string;
+            /** @example general */
             name: string;
+            /** @example ws_01JCZ8Q3V7K5R2M9X4T6B8C0D1 */
             workspace_id: string;
         };
         WebhookBody: {
+            /** @example ch_01JCZ8Q3V7K5R2M9X4T6B8C0D4 */
             channel_id: string;
             /** @example builds */
             name: string;
         };
-        Why: {
-            why?: string | null;
-        };
         Woken: {
+            /** @example mem_01JCZ8Q3V7K5R2M9X4T6B8C0D3 */
             agent_id: string;
+            /** @example general */
             name: string;
             presence: components["schemas"]["Presence"];
             /** @description Whether it would be woken now; otherwise when it is back. */
@@ -1343,20 +1715,28 @@ export interface components {
             reason: components["schemas"]["WakeReason"];
         };
         Workspace: {
-            created_at: components["schemas"]["i64"];
+            created_at: components["schemas"]["Millis"];
             id: string;
+            /** @example general */
             name: string;
+            /** @example ann */
             slug: string;
         };
         /** @description What is left out stays as it is. */
         WorkspaceChange: {
+            /** @example general */
             name?: string | null;
-            /** @description The short name in `name@slug`. */
+            /**
+             * @description The short name in `name@slug`.
+             * @example ann
+             */
             slug?: string | null;
         };
         WorkspaceRef: {
             id: string;
+            /** @example general */
             name: string;
+            /** @example ann */
             slug: string;
         };
         /** @enum {string} */
@@ -1377,10 +1757,112 @@ export interface components {
             /** @description What the caller may do in it; left out: what every member may. */
             may?: components["schemas"]["WorkspaceRight"][];
         };
-        /** Format: int64 */
-        i64: number;
     };
-    responses: never;
+    responses: {
+        /** @description the agent did not answer in time */
+        AgentTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description the path, the query or the body is not as it must be */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description it is taken, over, or not as it was */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description the caller may not do this */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description nobody is named, or the token is unknown or has ended */
+        NotAuthenticated: {
+            headers: {
+                /** @description how to authenticate */
+                "WWW-Authenticate": string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description there is no such thing, or not for the caller to know of */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description there is too much of it already */
+        QuotaReached: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description the body is too large */
+        TooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description too often; `Retry-After` says when to come back */
+        TooManyRequests: {
+            headers: {
+                /** @description seconds to wait */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description the body came too slowly */
+        TooSlow: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description the hub cannot do it now, and nothing was changed */
+        Unavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;

@@ -53,6 +53,7 @@ import type {
   TaskChange,
   TelegramCode,
   TelegramLink,
+  Thread,
   Usage,
   WakePreview,
   Workspace,
@@ -146,7 +147,7 @@ async function raw(method: string, path: string, options: Options = {}): Promise
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new ApiError(0, 'OFFLINE', 'The hub cannot be reached.');
   }
-  if (response.ok) return response;
+  if (response.ok || response.status === 304) return response;
   const refusal = await refusalOf(response);
   if (response.status === 401 && asked && asked === token && !ASKS_PASSWORD.test(path)) onSessionEnded();
   throw refusal;
@@ -177,6 +178,20 @@ export async function request<T>(method: string, path: string, options: Options 
   const response = await raw(method, path, options);
   const text = await response.text();
   return (text ? JSON.parse(text) : undefined) as T;
+}
+
+/** Long lists as they were last told, with the hub's mark of them: what has not changed is not sent again. */
+const lists = new Map<string, { tag: string; list: unknown }>();
+
+export async function getList<T>(path: string): Promise<T> {
+  const known = lists.get(path);
+  const response = await raw('GET', path, { headers: known ? { 'if-none-match': known.tag } : {} });
+  if (response.status === 304 && known) return known.list as T;
+  const list = (await response.json()) as T;
+  const tag = response.headers.get('etag');
+  if (tag) lists.set(path, { tag, list });
+  else lists.delete(path);
+  return list;
 }
 
 const get = <T>(path: string, query?: Query, signal?: AbortSignal) => request<T>('GET', path, { query, signal });
@@ -220,7 +235,7 @@ export const workspaces = {
 
 export const members = {
   me: () => get<Member>('members/me'),
-  list: (ws: string) => get<Member[]>(`workspaces/${id(ws)}/members`),
+  list: (ws: string) => getList<Member[]>(`workspaces/${id(ws)}/members`),
   get: (ws: string, member: string) => get<Member>(`workspaces/${id(ws)}/members/${id(member)}`),
   add: (ws: string, body: NewMemberBody) => post<NewMember>(`workspaces/${id(ws)}/members`, body),
   change: (ws: string, member: string, body: MemberChange) => patch<Member>(`workspaces/${id(ws)}/members/${id(member)}`, body),
@@ -238,8 +253,8 @@ export const machines = {
 };
 
 export const channels = {
-  list: (ws: string) => get<Channel[]>(`workspaces/${id(ws)}/channels`),
-  directs: () => get<Channel[]>('users/me/dms'),
+  list: (ws: string) => getList<Channel[]>(`workspaces/${id(ws)}/channels`),
+  directs: () => getList<Channel[]>('users/me/dms'),
   get: (ws: string, channel: string) => get<Channel>(`workspaces/${id(ws)}/channels/${id(channel)}`),
   create: (ws: string, body: NewChannel) =>
     post<Channel>(`workspaces/${id(ws)}/channels`, body),
@@ -279,8 +294,9 @@ export const messages = {
   remove: (message: string) => del(`messages/${id(message)}`),
   react: (message: string, emoji: string) => post(`messages/${id(message)}/reactions`, { emoji }),
   unreact: (message: string, emoji: string) => del(`messages/${id(message)}/reactions/${id(emoji)}`),
-  search: (q: string, query: { channel?: string; limit?: number } = {}, signal?: AbortSignal) =>
-    get<Message[]>('search', { q, ...query }, signal),
+  search: (query: { q?: string; beginnings?: boolean; channel?: string; from?: string; has?: 'file' | 'link'; before?: number; after?: number; limit?: number }, signal?: AbortSignal) =>
+    get<Message[]>('search', query, signal),
+  threads: () => get<Thread[]>('threads'),
 };
 
 export const notifications = {
@@ -310,6 +326,7 @@ export const deliveries = {
 
 export const tasks = {
   list: (ws: string, query: Query = {}) => get<Task[]>(`workspaces/${id(ws)}/tasks`, query),
+  get: (task: string) => get<Task>(`tasks/${id(task)}`),
   create: (ws: string, body: NewTask) => post<Task>(`workspaces/${id(ws)}/tasks`, body),
   change: (task: string, body: TaskChange) =>
     patch<Task>(`tasks/${id(task)}`, body),
@@ -346,7 +363,7 @@ export const files = {
 };
 
 export const hosting = {
-  engines: () => get<Engine[]>('engines'),
+  engines: (again = false) => get<Engine[]>('engines', again ? { again } : {}),
   test: (engine: string) =>
     post<EngineTest>(`engines/${id(engine)}/test`),
   list: () => get<Hosted[]>('hosting'),

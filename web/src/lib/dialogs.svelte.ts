@@ -9,6 +9,8 @@ export interface Question {
   shown?: Shown;
   /** The button that does it. */
   yes: string;
+  /** A second way to go on; the answer is then `false`. */
+  other?: string;
   danger?: boolean;
   /** Has to be typed first: for what cannot be taken back. */
   typed?: string;
@@ -34,9 +36,9 @@ class Dialogs {
     });
   }
 
-  /** Resolves to the note (or true) when confirmed, to null otherwise. */
-  confirm(question: Question): Promise<string | true | null> {
-    return this.push({ question }) as Promise<string | true | null>;
+  /** Resolves to the note (or true) when confirmed, to false for the second way, to null otherwise. */
+  confirm(question: Question): Promise<string | boolean | null> {
+    return this.push({ question }) as Promise<string | boolean | null>;
   }
 
   /** The component gets `close(value)` besides its props. */

@@ -9,7 +9,7 @@ import { LarkSocket } from './socket';
 import { keep, kept } from './storage';
 import { countReply, putAction, putApproval, putDelivery, putRun } from './store/apply';
 import { Data } from './store/data';
-import { clientIdOf, seenNotices } from './store/select';
+import { clientIdOf, seenNotices, stopsWith } from './store/select';
 import { Sync } from './store/sync';
 import type { Fetched } from './store/timeline';
 import type { Frame, Json } from './frame';
@@ -22,6 +22,9 @@ const RENEW_AFTER_MS = 6 * 3600 * 1000;
 const RECOUNT_MS = 2000;
 const NO_LINK_MS = 2000;
 const RENEW_CHECK_MS = 30 * 60 * 1000;
+
+/** A list that cannot be had now is empty; the next look brings it. */
+const quiet = <T>(wanted: Promise<T[]>): Promise<T[]> => wanted.catch(() => []);
 
 type Listener = (data: Json, frame: Frame) => void;
 
@@ -190,26 +193,30 @@ class Hub {
   /** What is only pushed once is fetched on every load and after every absence. */
   async refresh(): Promise<void> {
     const { data, ws } = this;
-    const quiet = <T>(wanted: Promise<T[]>): Promise<T[]> => wanted.catch(() => []);
-    const openRuns = [...data.runs.values()].filter((run) => !run.ended_at).map((run) => run.id);
     const pending = [...data.approvals.values()].filter((it) => it.status === 'pending').map((it) => it.id);
-    const [approvals, notices, running, waiting] = await Promise.all([
-      quiet(api.approvals.list(ws, { limit: 100 })),
-      quiet(api.notifications.list({ limit: 100 })),
-      quiet(api.workspaces.runs(ws, 'running')),
-      quiet(api.workspaces.runs(ws, 'waiting')),
-    ]);
-    const runs = [...running, ...waiting];
+    const [approvals, notices] = await Promise.all([quiet(api.approvals.list(ws, { limit: 100 })), quiet(api.notifications.list({ limit: 100 })), this.loadOpenRuns()]);
     for (const approval of approvals) putApproval(data, approval);
     for (const notice of notices) data.notifications.set(notice.id, notice);
+    touch('approvals', 'notifications');
+    const seen = new Set(approvals.map((it) => it.id));
+    await Promise.all(pending.filter((id) => !seen.has(id)).map((id) => this.loadApproval(id).catch(() => {})));
+  }
+
+  /** Who is at work now; whoever was and is not in the answer is looked up. */
+  async loadOpenRuns(): Promise<void> {
+    const { data, ws } = this;
+    const known = [...data.runs.values()].filter((run) => !run.ended_at).map((run) => run.id);
+    const runs = (await Promise.all([quiet(api.workspaces.runs(ws, 'running')), quiet(api.workspaces.runs(ws, 'waiting'))])).flat();
     for (const run of runs) putRun(data, run);
-    touch('approvals', 'notifications', 'runs');
-    const seenRuns = new Set(runs.map((run) => run.id));
-    const seenAsks = new Set(approvals.map((it) => it.id));
-    await Promise.all([
-      ...openRuns.filter((id) => !seenRuns.has(id)).map((id) => this.loadRun(id).catch(() => {})),
-      ...pending.filter((id) => !seenAsks.has(id)).map((id) => this.loadApproval(id).catch(() => {})),
-    ]);
+    touch('runs');
+    const seen = new Set(runs.map((run) => run.id));
+    await Promise.all(known.filter((id) => !seen.has(id)).map((id) => this.loadRun(id).catch(() => {})));
+  }
+
+  /** What stops with these agents, in words. Asked of the hub: what the page knows may not have come yet. */
+  async whatStopsWith(agents: string[]): Promise<string> {
+    await this.loadOpenRuns();
+    return stopsWith(this.data, agents);
   }
 
   /** A fresh token before the old one ends, for those who are here every day. */
@@ -428,7 +435,6 @@ class Hub {
 
   /** Pins, runs and deliveries of a channel that is looked at. */
   async loadWork(channel: string): Promise<void> {
-    const quiet = <T>(wanted: Promise<T[]>): Promise<T[]> => wanted.catch(() => []);
     const [pins, runs, deliveries] = await Promise.all([
       quiet(api.channels.pins(channel)),
       quiet(api.channels.runs(channel, { limit: 100 })),

@@ -10,13 +10,22 @@ export const lark = (): string => `${location.origin.replace(/^http/, 'ws')}/ws`
 
 export async function showKey(name: string, key: string): Promise<void> {
   const { default: KeyShown } = await import('../components/KeyShown.svelte');
-  await dialogs.show(KeyShown as unknown as Component<never>, { title: 'Key', sticky: true, name, key, server: lark() });
+  await dialogs.show(KeyShown as unknown as Component<never>, { title: 'Key', sticky: true, name, key, server: lark(), wide: true });
+}
+
+/** An agent that another machine works as: its name is part of a variable there, so it is one plain word. */
+export const isPlainName = (name: string): boolean => /^[a-z][a-z0-9]{0,40}$/i.test(name);
+
+/** The line that starts a daemon on another machine, and lets it work as this agent. */
+export function daemonCommand(server: string, key: string, agent?: { name: string; engine: string }): string {
+  const carried = agent ? ` MOOT_AGENTS__${agent.name.toUpperCase()}__ENGINE=${agent.engine}` : '';
+  return `MOOT_AGENTD__API_KEY=${key} MOOT_AGENTD__SERVER=${server}${carried} moot agentd`;
 }
 
 /** The key with the line that uses it. */
-export async function showMachineKey(name: string, key: string): Promise<void> {
+export async function showMachineKey(name: string, key: string, agent?: { name: string; engine: string }): Promise<void> {
   const { default: KeyShown } = await import('../components/KeyShown.svelte');
-  const command = `MOOT_AGENTD__API_KEY=${key} MOOT_AGENTD__SERVER=${lark()} moot agentd`;
+  const command = daemonCommand(lark(), key, agent);
   await dialogs.show(KeyShown as unknown as Component<never>, { title: 'Key of a machine', sticky: true, name, key, server: lark(), command, wide: true });
 }
 

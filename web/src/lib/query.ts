@@ -31,3 +31,7 @@ export function readQuery(text: string): Query {
   query.words = words.join(' ');
   return query;
 }
+
+/** Whether there is enough to search for: two letters, or one of the conditions alone. */
+export const isEnough = (query: Query): boolean =>
+  query.words.trim().length > 1 || !!(query.from || query.in || query.has.length || query.before || query.after);

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { describe, expect, it } from 'vitest';
 import { readChanges, readDiff } from './diff';
-import { readQuery } from './query';
+import { isEnough, readQuery } from './query';
 import { match } from './router.svelte';
 import { Data } from './store/data';
 import { FakeHub, Random } from './store/fake-hub';
@@ -53,6 +53,11 @@ describe('search words', () => {
     expect(readQuery('x before:2026-01-01').before).toBe(Date.parse('2026-01-01'));
     expect(readQuery('x before:never').before).toBe(0);
     expect(readQuery('https://a.example').words).toBe('https://a.example');
+  });
+
+  it('are enough with one condition alone', () => {
+    for (const text of ['from:ann', 'in:general', 'has:file', 'before:2026-01-01', 'ab', 'a from:ann']) expect(isEnough(readQuery(text)), text).toBe(true);
+    for (const text of ['', 'a', 'before:never', ' ']) expect(isEnough(readQuery(text)), text).toBe(false);
   });
 });
 

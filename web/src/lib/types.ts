@@ -13,6 +13,7 @@ export type Role = Schemas['Role'];
 export type Channel = Schemas['Channel'];
 export type NotifyPreference = Schemas['NotifyPreference'];
 export type Message = Schemas['Message'];
+export type Thread = Schemas['Thread'];
 export type NewMessage = Schemas['MessageBody'];
 export type Reaction = Schemas['MessageReaction'];
 export type Edit = Schemas['Edit'];

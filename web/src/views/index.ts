@@ -19,7 +19,7 @@ export interface View {
   when?(): boolean;
 }
 
-export type Icon = 'tasks' | 'agents' | 'machines' | 'admin' | 'search' | 'needs' | 'calls';
+export type Icon = 'threads' | 'tasks' | 'agents' | 'machines' | 'admin' | 'search' | 'needs' | 'calls';
 
 /** The view gets what `:name` in its path matched as props. */
 export const views: View[] = [
@@ -30,6 +30,7 @@ export const views: View[] = [
   { id: 'needs', path: '/needs-you', title: 'Needs you', load: () => import('./NeedsYou.svelte') },
   { id: 'search', path: '/search', title: 'Search', load: () => import('./Search.svelte') },
   { id: 'approval', path: '/approval/:id', title: 'Approval', load: () => import('./Approval.svelte') },
+  { id: 'threads', path: '/threads', title: 'Threads', load: () => import('./Threads.svelte'), nav: { order: 0, icon: 'threads' } },
   { id: 'tasks', path: '/tasks/:task?', title: 'Tasks', load: () => import('./Tasks.svelte'), nav: { order: 1, icon: 'tasks', phone: true } },
   { id: 'agents', path: '/agents', title: 'Agents', load: () => import('./Agents.svelte'), nav: { order: 2, icon: 'agents', phone: true } },
   { id: 'machines', path: '/machines', title: 'Machines and doors', load: () => import('./Machines.svelte'), nav: { order: 3, icon: 'machines' } },

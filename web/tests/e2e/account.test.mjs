@@ -20,6 +20,7 @@ const dialog = () => ann.page.getByRole('dialog');
 test('a machine gets a key that is shown once, and loses it', async () => {
   await ann.go('/machines');
   await ann.page.getByLabel('Another machine of yours').fill('laptop');
+  await ann.page.getByLabel('Works as an agent with').selectOption('');
   await ann.button('Make a key').click();
   const command = await dialog().getByLabel('Command for that machine', { exact: true }).innerText();
   assert.match(command, /^MOOT_AGENTD__API_KEY=lm_[0-9a-f]{64} MOOT_AGENTD__SERVER=ws:\/\/\S+\/ws moot agentd$/);

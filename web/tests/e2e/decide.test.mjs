@@ -349,6 +349,19 @@ test('every dialog begins where neither Enter nor Space does anything', async ()
   }, cancel);
 });
 
+test('the menu of the last message begins at its first action and lies inside the window', async () => {
+  const message = await owner.send(owner.general, 'the last one');
+  await ann.channel(owner.general);
+  const row = ann.log.locator(`[data-id="${message.id}"]`);
+  await row.focus();
+  await row.getByRole('button', { name: 'More' }).click();
+  const actions = ann.page.getByRole('menuitem');
+  await hasFocus(actions.first());
+  const { y, height } = await actions.last().boundingBox();
+  assert.ok(y + height <= ann.page.viewportSize().height, `the last action ends at ${y + height}`);
+  await keys().press('Escape');
+});
+
 test('letters typed after a field lost the focus set nothing off', async () => {
   await ann.channel(owner.general);
   const other = await owner.channel('other');

@@ -1,14 +1,18 @@
 // The first minutes: an account, a workspace, an agent, the first words.
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before } from 'node:test';
 import { Hub, PASSWORD } from './support/hub.mjs';
-import { Browser } from './support/page.mjs';
+import { Browser, until } from './support/page.mjs';
 import { close, step } from './support/story.mjs';
 
 let hub, browser, ann;
 
 before(async () => {
-  hub = await Hub.start();
+  // Nothing is installed: no engine is on its path, and none of this machine's.
+  hub = await Hub.start({ path: (home) => `${join(home, 'bin')}:/usr/bin:/bin` });
+  mkdirSync(join(hub.home, 'bin'));
   browser = await Browser.launch();
   ann = await browser.open(hub);
 });
@@ -43,18 +47,30 @@ step('04 see which engines were found and test one', async () => {
   await ann.page.getByRole('radio', { name: /script/ }).waitFor();
   await ann.button('Test script').click();
   await ann.page.getByText(/^Works/).waitFor();
+  // What is missing is one line with the command that installs it.
+  assert.equal(await ann.page.getByLabel('Command that installs claude', { exact: true }).innerText(), 'moot engines install claude');
   await ann.audit('the engines');
+});
+
+step('04 an engine that was installed just now is found without a restart', async () => {
+  const bin = join(hub.home, 'bin');
+  writeFileSync(join(bin, 'codex'), '#!/bin/sh\necho codex-cli 0.166.0\n', { mode: 0o755 });
+  await until(async () => {
+    await ann.button('Check again').click();
+    await ann.button('Check again').waitFor();
+    return ann.page.getByRole('radio', { name: /codex/ }).isEnabled();
+  }, 'codex is found');
 });
 
 step('05 create an agent with two clicks', async () => {
   await ann.page.getByRole('radio', { name: /script/ }).check();
-  await ann.page.getByLabel('Name', { exact: true }).fill('echo');
+  await ann.page.getByLabel('Name', { exact: true }).fill('guide');
   await ann.button('Add agent').click();
-  await ann.page.getByText('echo is here').waitFor();
+  await ann.page.getByText('guide is here').waitFor();
   await ann.button('Make an invitation link').click();
   await ann.page.getByLabel('Invitation link', { exact: true }).waitFor();
   await ann.audit('bringing others in');
-  await ann.button('Start').click();
+  await ann.button('Start', { exact: true }).click();
   await ann.composer.waitFor();
 });
 
@@ -81,8 +97,43 @@ step('06 write "hello" in #general, see it at once', async () => {
 });
 
 step('07 the agent that was made with two clicks answers within a minute', async () => {
-  await ann.write('@echo hello there');
-  await ann.log.getByText(/You said: .*hello there/).first().waitFor({ timeout: 30_000 });
+  await ann.write('@guide hello there');
+  // Without anything installed it shows what agents do: a command with its output, a question with a diff, an answer in the thread.
+  const card = ann.page.getByRole('region', { name: /guide asks/ }).last();
+  await card.getByText('people and agents share this room').waitFor();
+  await ann.audit('the tour asks');
+  await card.getByRole('button', { name: 'Allow once' }).click();
+  const answer = ann.log.getByText(/That was the tour/).first();
+  await answer.waitFor();
+  await ann.log.getByText('moot engines install claude').first().waitFor();
+  await ann.page.getByRole('button', { name: /^Run of guide: done/ }).click();
+  const panel = ann.page.locator('[data-region=panel]');
+  await panel.getByText('npm test').first().click();
+  await panel.getByText('12 tests, 12 passed').waitFor();
+  await panel.getByText('notes.md').last().click();
+  await panel.getByText('an agent asks before it changes something').first().waitFor();
+  const all = await ann.page.evaluate(async () => {
+    const { token } = JSON.parse(localStorage.getItem('folkmoot.session'));
+    const channel = location.pathname.split('/')[2];
+    return (await fetch(`/v1/channels/${channel}/messages?replies=true`, { headers: { authorization: `Bearer ${token}` } })).json();
+  });
+  const said = all.filter((it) => it.sender_name === 'guide').map((it) => it.content).join();
+  assert.ok(!said.includes('hello there'), 'it repeats nothing of what it was told');
+});
+
+step('10 the tour can be stopped, and the guide answers in its thread', async () => {
+  await ann.page.keyboard.press('Escape');
+  await ann.write('@guide once more');
+  await ann.button('Stop', { exact: true }).click();
+  await ann.page.getByRole('button', { name: /^Run of guide: stopped/ }).waitFor();
+  const first = ann.message('hello there');
+  await first.focus();
+  await first.press('t');
+  const field = ann.page.locator('[data-region=panel-composer] textarea');
+  await until(() => field.evaluate((it) => it === document.activeElement), 'the field has the focus');
+  await field.fill('and now?');
+  await field.press('Enter');
+  await ann.page.getByRole('log', { name: 'Thread' }).getByText(/I am here, in the same thread/).waitFor();
 });
 
 step('a visitor from elsewhere needs the printed code', async () => {

@@ -22,6 +22,7 @@ after(() => close(browser, hub));
 const views = {
   channel: () => `/c/${owner.general.id}`,
   'needs you': () => '/needs-you',
+  threads: () => '/threads',
   search: () => '/search',
   tasks: () => '/tasks',
   agents: () => '/agents',

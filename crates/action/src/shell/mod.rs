@@ -38,6 +38,8 @@ pub struct Command {
     pub open: bool,
     /// Files that its output is written over.
     pub writes: Vec<String>,
+    /// Files that it is given as its input.
+    pub reads: Vec<String>,
 }
 
 impl Command {
@@ -93,6 +95,7 @@ fn read_into(line: &str, depth: usize, reading: &mut Reading) {
 struct Simple {
     words: Vec<Word>,
     writes: Vec<String>,
+    reads: Vec<String>,
     /// Text is written into it: `<<`.
     is_fed: bool,
 }
@@ -239,8 +242,9 @@ impl Reader<'_, '_> {
         }
         if simple.words.is_empty() {
             // `> file` alone empties the file.
-            if !simple.writes.is_empty() {
-                self.reading.commands.push(Command { writes: simple.writes, ..Command::default() });
+            if !simple.writes.is_empty() || !simple.reads.is_empty() {
+                let Simple { writes, reads, .. } = simple;
+                self.reading.commands.push(Command { writes, reads, ..Command::default() });
             }
             return;
         }
@@ -250,6 +254,7 @@ impl Reader<'_, '_> {
     fn redirect(&mut self, simple: &mut Simple) {
         let both = self.eat('&');
         let writes = self.rest.next() == Some('>');
+        let mut is_text = false;
         match (writes, self.peek()) {
             (_, Some('(')) if !both => {
                 self.rest.next();
@@ -263,6 +268,7 @@ impl Reader<'_, '_> {
                 if !self.eat('<') {
                     return self.document();
                 }
+                is_text = true;
             }
             _ => {}
         }
@@ -273,6 +279,8 @@ impl Reader<'_, '_> {
         }
         if writes {
             simple.writes.push(target.text);
+        } else if !is_text {
+            simple.reads.push(target.text);
         }
     }
 

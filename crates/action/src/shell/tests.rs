@@ -186,6 +186,8 @@ fn files_that_are_written_over_are_noted() {
     assert_eq!(read("cat x > /dev/sda").commands[0].writes, ["/dev/sda"]);
     assert_eq!(read("> notes").commands[0].writes, ["notes"]);
     assert_eq!(read("x &> all").commands[0].writes, ["all"]);
+    assert_eq!(read("wc -l < notes").commands[0].reads, ["notes"]);
+    assert_eq!(read("cat <<< notes").commands[0].reads, Vec::<String>::new());
 }
 
 /// Ways to write a command that a shell reads alike.

@@ -137,8 +137,8 @@ const KEYWORDS: [&str; 12] = ["{", "}", "if", "then", "else", "elif", "while", "
 
 /// Notes a command, and what it runs in turn.
 pub(super) fn run(simple: Simple, depth: usize, reading: &mut Reading) {
-    let Simple { mut words, writes, is_fed } = simple;
-    let mut writes = Some(writes);
+    let Simple { mut words, writes, reads, is_fed } = simple;
+    let mut files = Some((writes, reads));
     for _ in 0..MAX_DEPTH {
         let Some(first) = words.first() else { return };
         if first.is_open || first.is_pattern {
@@ -151,7 +151,8 @@ pub(super) fn run(simple: Simple, depth: usize, reading: &mut Reading) {
         // What xargs runs has more words than these: those it reads.
         let open = name == "xargs" || words.iter().any(|word| word.is_open);
         let texts = words.iter().map(|word| word.text.clone()).collect();
-        reading.commands.push(Command { words: texts, open, writes: writes.take().unwrap_or_default() });
+        let (writes, reads) = files.take().unwrap_or_default();
+        reading.commands.push(Command { words: texts, open, writes, reads });
         match behind(&name, &words[1..], is_fed, depth, reading) {
             Some(inner) => words = inner,
             None => return,

@@ -106,9 +106,9 @@ impl Daemon {
             self.finished.insert(delivery);
         }
         let delivery = live.wake.delivery.clone();
-        let owed = self.owe(complete, Some(&delivery)).await;
+        let outgoing = self.enqueue(complete, Some(&delivery)).await;
         // When the hub has the end, it has all that was sent before it.
-        self.sent_before.insert(owed, std::mem::take(&mut live.recent));
+        self.sent_before.insert(outgoing, std::mem::take(&mut live.recent));
         for page in rest {
             let reply = ThreadReply {
                 channel_id: (&run.channel).into(),
@@ -119,7 +119,7 @@ impl Daemon {
                 metadata: to_raw_value(&RunRef { run_id: (&run.id).into() }).ok(),
                 ..ThreadReply::default()
             };
-            self.owe(live.agent.carried(reply), None).await;
+            self.enqueue(live.agent.carried(reply), None).await;
         }
         self.taken.remove(&delivery);
         let waiting = std::mem::take(&mut live.behind);
@@ -132,11 +132,11 @@ impl Daemon {
     async fn report_changes(&mut self, agent: &Hosted, run: &str, branch: Option<&str>, changes: &Changes) {
         let files = changes.files.iter().map(file_change).collect();
         let request = RunChanges { run_id: run.into(), changes: files, branch: branch.map(str::to_owned) };
-        self.owe(agent.carried(request), None).await;
+        self.enqueue(agent.carried(request), None).await;
         if changes.diff.is_empty() {
             return;
         }
-        self.owe_diff(run, &changes.diff).await;
+        self.enqueue_diff(run, &changes.diff).await;
     }
 }
 

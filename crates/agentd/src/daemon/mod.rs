@@ -24,14 +24,14 @@ use tokio::time::timeout;
 use self::recent::Recent;
 use crate::error::DaemonError;
 use crate::hub::Rest;
-use crate::journal::{Journal, KeptRun, Owed};
+use crate::journal::{Journal, KeptRun, Outgoing};
 use crate::programs::Programs;
 use crate::settings::{AgentSpec, DaemonSettings, EngineAgent, Kind};
 use crate::wake::Wake;
 
 mod asks;
 mod finish;
-mod owe;
+mod outbox;
 mod recent;
 mod registering;
 mod runs;
@@ -291,6 +291,7 @@ impl Daemon {
             match &event {
                 // A hub that restarts may refuse for a moment whom it knew before; a wrong key stays wrong.
                 DaemonEvent::Heard(Heard::Refused(why)) if !was_known => return Err(DaemonError::Refused(why.clone())),
+                DaemonEvent::Heard(Heard::GivenUp(why)) => return Err(DaemonError::Refused(why.clone())),
                 DaemonEvent::Heard(Heard::LoggedIn(_)) => was_known = true,
                 _ => {}
             }
@@ -327,7 +328,8 @@ impl Daemon {
                 self.early.clear();
                 tracing::warn!("the connection to the hub is lost; trying again");
             }
-            Heard::Refused(why) => tracing::warn!(why, "the hub refuses the key; trying again"),
+            // Whoever ends says so, once.
+            Heard::Refused(why) | Heard::GivenUp(why) => tracing::debug!(why, "the hub refuses the key"),
             Heard::Frame(frame) => self.frame(frame).await,
         }
     }
@@ -381,8 +383,8 @@ impl Daemon {
         }
     }
 
-    pub(crate) fn owing(&self, id: &str, kind: &str, data: Value, delivery: Option<&str>) -> Owed {
-        Owed { id: id.to_owned(), kind: kind.to_owned(), data, delivery: delivery.map(str::to_owned) }
+    pub(crate) fn outgoing(&self, id: &str, kind: &str, data: Value, delivery: Option<&str>) -> Outgoing {
+        Outgoing { id: id.to_owned(), kind: kind.to_owned(), data, delivery: delivery.map(str::to_owned) }
     }
 
     /// Whether an agent of the specification is an engine, with its table.

@@ -78,7 +78,7 @@ impl Daemon {
         self.programs.host(&self.wanted, self.identity.as_ref().map(|identity| &*identity.workspace_id));
         tracing::info!(agents = self.agents.len(), "the agents are registered");
         self.act_again();
-        self.pay().await;
+        self.resend().await;
         self.ask_again();
         for wake in std::mem::take(&mut self.early) {
             self.woken(wake).await;

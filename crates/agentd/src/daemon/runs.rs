@@ -136,7 +136,7 @@ impl Daemon {
             tracing::warn!(agent = live.agent.name, code, text, "the hub did not begin a run");
             if !error.is("conflict") && !error.is("not_found") {
                 let request = WakeFail { delivery_id: (&live.wake.delivery).into(), why: text.clone() };
-                self.owe(live.agent.carried(request), Some(&live.wake.delivery)).await;
+                self.enqueue(live.agent.carried(request), Some(&live.wake.delivery)).await;
             }
         }
         for wake in live.behind {

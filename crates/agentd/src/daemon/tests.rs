@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use folkmoot_clients::lark::Heard;
 use folkmoot_engines::engines;
 use folkmoot_engines::event::Ask;
 use folkmoot_runs::locks::Locks;
@@ -14,6 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 use super::{Daemon, DaemonEvent, Hosted, Live, RunPlace, Ticket};
+use crate::error::DaemonError;
 use crate::settings::{AgentSpec, DaemonSettings, EngineAgent, Kind, Policy};
 use crate::wake::Wake;
 use crate::wake::tests::wake;
@@ -58,8 +60,15 @@ impl Alone {
     }
 
     /// What the hub is owed, by kind and delivery.
-    async fn owed(&self) -> Vec<(String, Option<String>)> {
-        self.daemon.journal.owed().await.unwrap().into_iter().map(|owed| (owed.kind, owed.delivery)).collect()
+    async fn unanswered(&self) -> Vec<(String, Option<String>)> {
+        self.daemon
+            .journal
+            .unanswered()
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|outgoing| (outgoing.kind, outgoing.delivery))
+            .collect()
     }
 
     /// The hub is asked for an approval; the question that it was.
@@ -114,7 +123,7 @@ async fn words_that_an_engine_takes_with_its_answer_are_not_asked_again() {
     alone.daemon.handle(DaemonEvent::Steered(TICKET, Box::new(more), true)).await;
     assert!(alone.daemon.live.is_empty(), "the words have a run of their own as well");
     let ends = [("wake.join".to_owned(), None), ("run.complete".to_owned(), Some("dlv_1".to_owned()))];
-    assert_eq!(alone.owed().await, ends);
+    assert_eq!(alone.unanswered().await, ends);
     assert!(alone.daemon.finished.contains("dlv_2"));
 }
 
@@ -126,7 +135,7 @@ async fn words_that_come_too_late_for_an_engine_get_a_run_of_their_own() {
     alone.daemon.handle(DaemonEvent::Steered(TICKET, Box::new(more), false)).await;
     let deliveries: Vec<_> = alone.daemon.live.values().map(|live| live.wake.delivery.as_str()).collect();
     assert_eq!(deliveries, ["dlv_2"]);
-    assert_eq!(alone.owed().await, [("run.complete".to_owned(), Some("dlv_1".to_owned()))]);
+    assert_eq!(alone.unanswered().await, [("run.complete".to_owned(), Some("dlv_1".to_owned()))]);
 }
 
 #[tokio::test]
@@ -172,4 +181,18 @@ async fn an_agent_that_is_hosted_while_others_are_being_registered_is_registered
     alone.daemon.handle(DaemonEvent::Registered { login, agents: Ok(first) }).await;
     let wanted: Vec<_> = alone.daemon.wanted.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!(wanted, ["other", "claude"]);
+}
+
+#[tokio::test]
+async fn a_daemon_whose_key_was_given_up_ends_with_the_reason() {
+    let mut alone = Alone::with_a_run().await;
+    let (tell, mut heard) = mpsc::channel(4);
+    let identity = json!({"member_id": "mem_1", "workspace_id": "ws_1", "name": "laptop", "type": "human"});
+    tell.send(Heard::LoggedIn(serde_json::from_value(identity).unwrap())).await.unwrap();
+    for refused in [Heard::Refused, Heard::GivenUp] {
+        tell.send(refused("invalid credentials".to_owned())).await.unwrap();
+    }
+    let ended = alone.daemon.serve(&mut alone.events, &mut heard, std::future::pending()).await;
+    assert!(matches!(&ended, Err(DaemonError::Refused(why)) if why == "invalid credentials"), "{ended:?}");
+    assert!(heard.is_empty(), "one refusal of somebody it knew is no reason to end");
 }

@@ -89,7 +89,7 @@ impl Daemon {
             self.taken.insert(wake.delivery.clone(), Taken::Run(ticket));
             let join = WakeJoin { delivery_id: (&wake.delivery).into(), run_id: run.id.into() };
             let join = live.agent.carried(join);
-            self.owe(join, None).await;
+            self.enqueue(join, None).await;
         }
         if let Some(ending) = ending {
             self.ended(ticket, *ending).await;
@@ -229,7 +229,7 @@ impl Daemon {
             delivery_id: Some((&wake.delivery).into()),
             ..ThreadReply::default()
         };
-        self.owe(agent.carried(reply), Some(&wake.delivery)).await;
+        self.enqueue(agent.carried(reply), Some(&wake.delivery)).await;
     }
 
     fn cancel_all(&mut self, running: Option<Ticket>) -> String {

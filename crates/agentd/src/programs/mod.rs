@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::error::DaemonError;
+use crate::file_names;
 use crate::settings::{AgentSpec, DaemonSettings, Key, Kind, ProgramAgent};
 
 mod process;
@@ -96,8 +97,9 @@ impl Programs {
             }
             stays
         });
+        let names = || agents.iter().map(|agent| agent.name.as_str());
         for (name, (spec, agent)) in wanted {
-            let token = match token::of(&self.shared.data_dir, name) {
+            let token = match token::of(&self.shared.data_dir, name, names()) {
                 Ok(token) => token,
                 Err(error) => {
                     tracing::error!(agent = name, %error, "the token of a program cannot be kept");
@@ -106,12 +108,13 @@ impl Programs {
             };
             self.shared.known.lock().insert(name.to_lowercase(), Known { id: agent.id.clone(), token: token.clone() });
             if spec.auto_start && agent.id.is_some() && !running.contains_key(name) {
-                running.insert(name.to_owned(), self.start(name, spec, &token));
+                let folder = file_names::place(&self.shared.data_dir.join("agents"), name, names());
+                running.insert(name.to_owned(), self.start(name, spec, &token, folder));
             }
         }
     }
 
-    fn start(&self, name: &str, spec: &ProgramAgent, token: &str) -> Running {
+    fn start(&self, name: &str, spec: &ProgramAgent, token: &str, folder: PathBuf) -> Running {
         let (stop, stopped) = watch::channel(false);
         let (restart, restarts) = mpsc::unbounded_channel();
         let (tell, state) = watch::channel("starting");
@@ -124,6 +127,7 @@ impl Programs {
             spec: spec.clone(),
             env: own.to_vec(),
             data_dir: self.shared.data_dir.clone(),
+            folder,
             host: self.shared.host.clone(),
         };
         let task = tokio::spawn(watched.keep(stopped, restarts, tell));

@@ -13,7 +13,7 @@ use folkmoot_runs::process::{Host, Process};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::token::as_file_name;
+use crate::file_names;
 use crate::settings::ProgramAgent;
 
 /// Where the logs of programs are, in the data folder.
@@ -29,7 +29,7 @@ fn private_folder(path: &Path) -> std::io::Result<()> {
 }
 
 pub fn log_file(data_dir: &Path, agent: &str) -> PathBuf {
-    data_dir.join(LOGS).join(format!("{}.log", as_file_name(agent)))
+    data_dir.join(LOGS).join(format!("{}.log", file_names::of(agent)))
 }
 
 pub struct Watched {
@@ -38,6 +38,8 @@ pub struct Watched {
     /// What the program needs to find us.
     pub env: Vec<(String, String)>,
     pub data_dir: PathBuf,
+    /// Where it works.
+    pub folder: PathBuf,
     /// How it is started, and what it must not open.
     pub host: Host,
 }
@@ -145,7 +147,7 @@ impl Watched {
         args.extend(self.spec.command.iter().cloned());
         let set = self.spec.env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let set = set.chain(self.env.iter().cloned()).map(|(name, value)| (name, Some(value)));
-        let folder = self.data_dir.join("agents").join(as_file_name(&self.name));
+        let folder = self.folder.clone();
         if let Err(error) = private_folder(&folder) {
             tracing::warn!(agent = self.name, %error, "the folder of a program cannot be made");
         }

@@ -4,7 +4,7 @@
 //! program is not read, so what it says waits in its own buffers; after a reconnect its last hello is repeated.
 
 use folkmoot_clients::Backoff;
-use folkmoot_clients::lark::{self, LoginError, Timing};
+use folkmoot_clients::lark::{self, LoginError, MAX_REFUSALS, Timing};
 use folkmoot_clients::line::Line;
 use folkmoot_wire::lark::{AgentAuthOk, AuthLogin, AuthSuccess, Frame};
 use reqwest::{Client, Url};
@@ -42,20 +42,24 @@ pub async fn relay(
     let mut backoff = Backoff::for_reconnecting();
     let mut hello: Option<String> = None;
     let mut greeted = false;
+    let mut refusals = 0;
     loop {
         let mut open = match wanted.connect().await {
             Ok(open) => open,
-            Err(LoginError::Refused(why)) if !greeted => {
+            Err(LoginError::Refused(why)) if !greeted || refusals + 1 == MAX_REFUSALS => {
+                tracing::warn!(agent = name, why, "the hub does not let a program in; it is not tried again");
                 let _ = writing.write_all(answers.error(&why).as_bytes()).await;
                 return;
             }
             Err(why) => {
+                refusals = if matches!(why, LoginError::Refused(_)) { refusals + 1 } else { refusals };
                 tracing::debug!(agent = name, %why, "the hub cannot be reached for a program");
                 tokio::time::sleep(backoff.next(rand::random())).await;
                 continue;
             }
         };
         backoff.reset();
+        refusals = 0;
         if !greeted {
             greeted = true;
             let AuthSuccess { workspace_id, name: member, .. } = open.identity.clone();

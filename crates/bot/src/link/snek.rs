@@ -113,6 +113,21 @@ mod tests {
     }
 
     #[test]
+    fn a_message_of_the_other_published_form_is_the_same_message() {
+        let data = json!({"uid": "m1", "message": "Hello world", "user_uid": "u1", "username": "sender_username"});
+        let frame = json!({"channel_uid": "target_channel_uid", "event": "new_message", "data": data});
+        let expected = Message {
+            channel_uid: "target_channel_uid".into(),
+            username: "sender_username".into(),
+            user_nick: "sender_username".into(),
+            text: "Hello world".into(),
+            thread_id: None,
+        };
+        assert_eq!(heard(&frame), Some(Incoming::Message(expected)));
+        assert_eq!(heard(&json!({"channel_uid": "c", "event": "update_message_text", "data": data})), None, "an edit");
+    }
+
+    #[test]
     fn a_message_that_is_not_final_is_skipped() {
         assert_eq!(heard(&hello(&json!(false))), None);
     }

@@ -8,7 +8,7 @@ use super::Desk;
 use crate::error::BotError;
 use crate::store::Fields;
 
-const MOST_ROWS: u32 = 100;
+const MAX_ROWS: u32 = 100;
 
 /// Find rows in a table of your own database. All fields of the query must be equal; an empty query finds every row.
 #[derive(Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ fn twenty() -> u32 {
 }
 
 pub async fn find(desk: Desk, args: Find) -> Result<Vec<Value>, BotError> {
-    desk.means.store.find(&args.table, args.query, args.limit.min(MOST_ROWS)).await
+    desk.means.store.find(&args.table, args.query, args.limit.min(MAX_ROWS)).await
 }
 
 /// Add a row to a table of your own database. The table is made when it is new.

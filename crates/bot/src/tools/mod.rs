@@ -29,7 +29,7 @@ pub use desk::Desk;
 pub use scratchpad::Scratchpads;
 
 /// A result longer than this is cut; the model has other things to read too.
-const MOST_RESULT_CHARS: usize = 20_000;
+const MAX_RESULT_CHARS: usize = 20_000;
 
 type Run = Box<dyn Fn(Desk, &str) -> Result<BoxFuture<'static, Result<String, BotError>>, BotError> + Send + Sync>;
 
@@ -104,7 +104,7 @@ impl Toolbox {
 fn as_text(value: &impl Serialize) -> Result<String, BotError> {
     let value = serde_json::to_value(value).map_err(|error| BotError::Tool(error.to_string()))?;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Ok(cut(text, MOST_RESULT_CHARS))
+    Ok(cut(text, MAX_RESULT_CHARS))
 }
 
 /// The beginning of a text, with a sign that there was more.

@@ -10,11 +10,11 @@ use crate::settings::seconds;
 use crate::web::{Beyond, Fetched, Purpose};
 use reqwest::Url;
 
-const MOST_PAGE_BYTES: usize = 2 << 20;
-const MOST_PAGE_CHARS: usize = 15_000;
+const MAX_PAGE_BYTES: usize = 2 << 20;
+const MAX_PAGE_CHARS: usize = 15_000;
 const PAGE_WIDTH: usize = 100;
-const MOST_ANSWER_BYTES: usize = 1 << 20;
-const MOST_HITS: u32 = 20;
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+const MAX_HITS: u32 = 20;
 
 /// Fetch a page of the web and read it as text.
 #[derive(Deserialize, JsonSchema)]
@@ -26,9 +26,9 @@ pub struct FetchPage {
 pub async fn fetch_page(desk: Desk, args: FetchPage) -> Result<String, BotError> {
     let url = Url::parse(&args.url).map_err(|_| BotError::Validation(format!("`{}` is no address", args.url)))?;
     let patience = seconds(desk.means.limits.media_hunt_fetch_timeout_s);
-    let fetched = desk.means.web.get(&url, Purpose::Page, MOST_PAGE_BYTES, Beyond::Cut, patience).await?;
+    let fetched = desk.means.web.get(&url, Purpose::Page, MAX_PAGE_BYTES, Beyond::Cut, patience).await?;
     let text = desk.means.workers.compute(move || readable(fetched)).await??;
-    Ok(cut(text, MOST_PAGE_CHARS))
+    Ok(cut(text, MAX_PAGE_CHARS))
 }
 
 fn readable(fetched: Fetched) -> Result<String, BotError> {
@@ -71,7 +71,7 @@ pub struct Hit {
 }
 
 pub async fn web_search(desk: Desk, args: WebSearch) -> Result<Vec<Hit>, BotError> {
-    search(&desk, &args.query, args.count.clamp(1, MOST_HITS)).await
+    search(&desk, &args.query, args.count.clamp(1, MAX_HITS)).await
 }
 
 /// Asks the search service; both spellings of the question are sent, so that the usual services understand it.
@@ -105,7 +105,7 @@ async fn ask(desk: &Desk, url: Url) -> Result<Value, BotError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
         body.extend_from_slice(&chunk);
-        if body.len() > MOST_ANSWER_BYTES {
+        if body.len() > MAX_ANSWER_BYTES {
             return Err(BotError::Tool("the search service answered without end".to_owned()));
         }
     }

@@ -9,7 +9,7 @@ use super::{Desk, cut};
 use crate::error::BotError;
 
 const HITS_PER_QUERY: u32 = 5;
-const MOST_SOURCES: usize = 24;
+const MAX_SOURCES: usize = 24;
 
 /// Make a plan: the steps that lead to a goal.
 #[derive(Deserialize, JsonSchema)]
@@ -61,7 +61,7 @@ fn sources(hits: impl Iterator<Item = Hit>) -> Vec<String> {
     let mut known = Vec::new();
     let mut lines = Vec::new();
     for hit in hits {
-        if lines.len() < MOST_SOURCES && !known.contains(&hit.url) {
+        if lines.len() < MAX_SOURCES && !known.contains(&hit.url) {
             lines.push(format!("- {} ({}): {}", hit.title, hit.url, hit.description));
             known.push(hit.url);
         }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Desk, cut};
 use crate::error::BotError;
 
-const MOST_NOTE_CHARS: usize = 2000;
+const MAX_NOTE_CHARS: usize = 2000;
 
 /// The scratchpads of all channels. The newest notes stay when one is full.
 pub struct Scratchpads {
@@ -26,7 +26,7 @@ impl Scratchpads {
     fn write(&self, channel_uid: &str, note: String) -> usize {
         let mut pads = self.pads.lock();
         let pad = pads.entry(channel_uid.to_owned()).or_default();
-        pad.push_back(cut(note, MOST_NOTE_CHARS));
+        pad.push_back(cut(note, MAX_NOTE_CHARS));
         while pad.len() > self.size {
             pad.pop_front();
         }

@@ -114,5 +114,5 @@ async fn a_tool_that_never_ends_is_given_up() {
 #[test]
 fn a_long_result_is_cut() {
     let text = as_text(&"ß".repeat(30_000)).unwrap();
-    assert_eq!(text.chars().count(), MOST_RESULT_CHARS + "\n[… cut]".chars().count());
+    assert_eq!(text.chars().count(), MAX_RESULT_CHARS + "\n[… cut]".chars().count());
 }

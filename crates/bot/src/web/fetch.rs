@@ -222,10 +222,10 @@ mod tests {
         Web::new(&Limits::default(), origin, "lr_secret").unwrap()
     }
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
     async fn image(web: &Web, url: String) -> Result<Fetched, BotError> {
-        web.get(&Url::parse(&url).unwrap(), Purpose::Image, 8, Beyond::Cut, PATIENCE).await
+        web.get(&Url::parse(&url).unwrap(), Purpose::Image, 8, Beyond::Cut, FETCH_TIMEOUT).await
     }
 
     fn plain(_: &str) -> String {
@@ -274,7 +274,7 @@ mod tests {
         let (origin, asked) = server(plain).await;
         for path in ["/", "/v1/members/me", "/drive.bin/a.png"] {
             let url = Url::parse(&format!("{origin}{path}")).unwrap();
-            let refused = web(&origin).get(&url, Purpose::Page, 8, Beyond::Cut, PATIENCE).await;
+            let refused = web(&origin).get(&url, Purpose::Page, 8, Beyond::Cut, FETCH_TIMEOUT).await;
             assert!(refused.is_err_and(|error| error.to_string().contains("own server")), "{path}");
         }
         assert!(asked.lock().unwrap().is_empty());

@@ -24,6 +24,9 @@ use crate::line::Line;
 const MAX_WAITING: usize = 20_000;
 /// Frames that wait to be read; then the hub waits too.
 const INCOMING: usize = 1024;
+/// How often in a row a hub may refuse a key before it counts as gone: one that restarts may refuse for a moment whom it knew
+/// before, one whose workspace was deleted stays refused.
+pub const MAX_REFUSALS: u32 = 5;
 
 /// Which hub, as whom, and how patiently.
 pub struct Settings {
@@ -49,8 +52,10 @@ pub enum Heard {
     LoggedIn(AuthSuccess),
     Lost,
     Frame(Frame),
-    /// The hub does not know the key.
+    /// The hub does not know the key; it is tried again.
     Refused(String),
+    /// The hub has refused the key time and again. Nothing follows: nobody knocks any more.
+    GivenUp(String),
 }
 
 /// Why a call has no answer.
@@ -236,16 +241,21 @@ struct Supervisor {
 impl Supervisor {
     async fn keep(mut self) {
         let mut backoff = self.settings.backoff.clone();
+        let mut refusals = 0;
         loop {
             match self.connect().await {
                 Ok((line, identity, frames)) => {
                     backoff.reset();
+                    refusals = 0;
                     if self.serve(line, identity, frames).await.is_none() {
                         return;
                     }
                 }
                 Err(LoginError::Refused(why)) => {
-                    if self.heard.send(Heard::Refused(why)).await.is_err() {
+                    refusals += 1;
+                    let is_over = refusals >= MAX_REFUSALS;
+                    let told = if is_over { Heard::GivenUp(why) } else { Heard::Refused(why) };
+                    if self.heard.send(told).await.is_err() || is_over {
                         return;
                     }
                 }

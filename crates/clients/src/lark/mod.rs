@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-pub use client::{CallError, Client, Heard, Settings};
+pub use client::{CallError, Client, Heard, MAX_REFUSALS, Settings};
 
 use crate::calls::{Bounds, CallFailure, Caller, Calls};
 use crate::line::{self, Ended, Line};

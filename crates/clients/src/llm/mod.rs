@@ -1,6 +1,6 @@
 //! Chat completions: messages and tools in, a text or tool calls out, at once or as it grows.
 
-mod sse;
+pub(crate) mod sse;
 pub mod wire;
 
 use reqwest::Response;

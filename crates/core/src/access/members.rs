@@ -29,6 +29,9 @@ pub fn may_remove_member(by: &Member, target: &Member) -> Result<(), Refusal> {
     if target.role == Role::Owner {
         return Err(Refusal::new(refusal::Code::Forbidden, "the owner cannot be removed"));
     }
+    if target.is_daemon() {
+        return Err(Refusal::new(refusal::Code::Forbidden, "this is the hub's own daemon, which carries its agents"));
+    }
     if manages(by, target) { Ok(()) } else { Err(refusal::ADMINS_ONLY) }
 }
 

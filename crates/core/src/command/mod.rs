@@ -121,6 +121,7 @@ pub enum Command {
     /// Wakes an agent by hand, as an operator does from the terminal.
     WakeAgent {
         agent: MemberId,
+        about: Option<WakeAbout>,
     },
     Subscribe {
         channel: ChannelId,
@@ -143,10 +144,12 @@ pub enum Command {
         kind: ChannelKind,
         topic: String,
     },
+    /// What is none stays as it is.
     UpdateChannel {
         channel: ChannelId,
         name: Option<String>,
         topic: Option<String>,
+        is_private: Option<bool>,
     },
     DeleteChannel {
         channel: ChannelId,

@@ -107,6 +107,17 @@ pub struct UpdateMember {
     pub role_card: Option<RoleCard>,
 }
 
+/// What an agent is woken for by hand.
+#[derive(Clone, Debug)]
+pub enum WakeAbout {
+    /// What is said in this channel.
+    Channel(ChannelId),
+    /// Something that was said, in this channel where one is named.
+    Message { channel: Option<ChannelId>, message: MessageId },
+    /// What is said now, in the name of whoever wakes.
+    Words { channel: ChannelId, content: String },
+}
+
 #[derive(Clone, Debug)]
 pub struct RegisterAgent {
     pub workspace: WorkspaceId,
@@ -171,6 +182,8 @@ pub struct Send {
     pub delivery: Option<DeliveryId>,
     /// It goes on where the agent's last message had to end, and answers no wake by itself.
     pub is_more: bool,
+    /// People are told as ever, and no agent is woken.
+    pub is_quiet: bool,
 }
 
 /// How much of a message a send is.

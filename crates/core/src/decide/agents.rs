@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Context, Decision, Outcome, machines, wakes};
-use crate::command::Reply;
+use super::{Context, Decision, Outcome, machines, messages, wakes};
+use crate::command::{Reply, Send, WakeAbout};
 use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
@@ -112,6 +112,7 @@ pub fn hello(context: &mut Context<'_>, actor: Actor, role_card: RoleCard, runti
     events.extend(change_of_presence(context, agent, Presence::Online));
     if let Some(connection) = actor.connection {
         let through = context.state.carrier_of(agent.id);
+        wakes::on_rest(context, agent.id, &mut events);
         wakes::on_return(context, agent.id, through.unwrap_or(connection), through, &mut events)?;
     }
     Ok(Decision::new(Reply::Welcome { agent: agent.id }, events).reply_after(0))
@@ -119,7 +120,9 @@ pub fn hello(context: &mut Context<'_>, actor: Actor, role_card: RoleCard, runti
 
 pub fn sleep(context: &mut Context<'_>, actor: Actor) -> Outcome {
     let agent = access::agent(context.state, actor)?;
-    Ok(Decision::new(Reply::Done, change_of_presence(context, agent, Presence::Sleeping).into_iter().collect()))
+    let mut events: Vec<_> = change_of_presence(context, agent, Presence::Sleeping).into_iter().collect();
+    wakes::on_rest(context, agent.id, &mut events);
+    Ok(Decision::new(Reply::Done, events))
 }
 
 pub fn thinking(context: &mut Context<'_>, actor: Actor, channel: ChannelId) -> Outcome {
@@ -173,15 +176,53 @@ pub fn register_daemon(context: &mut Context<'_>, actor: Actor, agents: Vec<Daem
     Ok(Decision::new(Reply::Daemon { id, agents, refused }, events).reply_after(0))
 }
 
-pub fn wake_by_hand(context: &mut Context<'_>, actor: Actor, id: MemberId) -> Outcome {
+pub fn wake_by_hand(context: &mut Context<'_>, actor: Actor, id: MemberId, about: Option<WakeAbout>) -> Outcome {
     let by = access::member(context.state, actor)?;
     let agent = access::colleague(context.state, actor, id)?;
     if !access::may_carry(by, agent) {
         return Err(refusal::NOT_AUTHORIZED);
     }
-    let events = wakes::by_hand(context, agent);
-    if events.is_empty() {
+    if !context.state.is_reachable(agent.id) {
         return Err(Refusal::conflict("the agent is offline"));
     }
+    let agent = Arc::clone(agent);
+    match about {
+        Some(about) => wake_about(context, actor, &agent, about),
+        None => Ok(Decision::new(Reply::Done, wakes::by_hand(context, &agent, None)?)),
+    }
+}
+
+/// Wakes an agent about something in a channel that both are in. Nobody wakes himself: an agent that could would never end.
+fn wake_about(context: &mut Context<'_>, actor: Actor, agent: &Member, about: WakeAbout) -> Outcome {
+    if actor.member == agent.id {
+        return Err(refusal::NOT_AUTHORIZED);
+    }
+    let (message, mut events) = match about {
+        WakeAbout::Channel(channel) => {
+            shared(context, actor, agent, channel)?;
+            return Ok(Decision::new(Reply::Done, wakes::by_hand(context, agent, Some(channel))?));
+        }
+        WakeAbout::Message { channel, message } => {
+            let message = messages::visible_message(context, actor, message)?;
+            if channel.is_some_and(|channel| channel != message.channel) {
+                return Err(refusal::MESSAGE_NOT_FOUND);
+            }
+            (Arc::new(message), Vec::new())
+        }
+        WakeAbout::Words { channel, content } => {
+            let said = messages::send(context, actor, Send { channel, content, ..Send::default() })?;
+            let Reply::Sent { message, .. } = said.reply else { return Ok(said) };
+            (message, said.events)
+        }
+    };
+    shared(context, actor, agent, message.channel)?;
+    wakes::on_word_by_hand(context, actor, agent, &message, &mut events)?;
     Ok(Decision::new(Reply::Done, events))
+}
+
+/// Refuses what is about a channel that only one of the two is in.
+fn shared(context: &Context<'_>, actor: Actor, agent: &Member, channel: ChannelId) -> Result<(), Refusal> {
+    let room = access::room_to_speak(context.state, actor, channel)?;
+    let inside = room.members.contains_key(&agent.id);
+    if inside { Ok(()) } else { Err(Refusal::conflict("the agent is not in this channel")) }
 }

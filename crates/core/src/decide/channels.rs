@@ -90,9 +90,13 @@ pub fn update(
     id: ChannelId,
     name: Option<String>,
     topic: Option<String>,
+    is_private: Option<bool>,
 ) -> Outcome {
     let room = access::room_to_manage(context.state, actor, id)?;
     let mut channel = room.channel.clone();
+    if let Some(is_private) = is_private {
+        channel.kind = opened_or_closed(context, actor, &channel, is_private)?;
+    }
     if let Some(name) = name {
         channel.name = free_name(context, channel.workspace, &name, Some(id))?;
     }
@@ -100,6 +104,23 @@ pub fn update(
         channel.topic = topic_text(&topic)?;
     }
     Ok(Decision::saved(Reply::Channel { channel: channel.clone(), created: false }, channel))
+}
+
+/// Only somebody inside closes a channel: who is not would lose it, and perhaps everybody.
+fn opened_or_closed(
+    context: &Context<'_>,
+    actor: Actor,
+    channel: &Channel,
+    is_private: bool,
+) -> Result<ChannelKind, Refusal> {
+    if channel.kind.is_direct() {
+        return Err(Refusal::bad_request("a direct channel is always private"));
+    }
+    if !is_private {
+        return Ok(ChannelKind::Channel);
+    }
+    access::room_inside(context.state, actor, channel.id)?;
+    Ok(ChannelKind::Private)
 }
 
 pub fn archive(context: &mut Context<'_>, actor: Actor, id: ChannelId, archived: bool) -> Outcome {

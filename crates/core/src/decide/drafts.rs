@@ -27,7 +27,8 @@ pub fn create(
         return Err(refusal::CONTENT_REQUIRED);
     }
     if content.chars().count() > messages::MAX_CONTENT_CHARS {
-        return Err(refusal::CONTENT_TOO_LONG);
+        let root = messages::thread_root(context, channel, thread)?;
+        return messages::refused(context, actor, room, (None, root.as_deref()), refusal::CONTENT_TOO_LONG);
     }
     let draft = Draft {
         id: DraftId(context.new_id()),

@@ -131,8 +131,9 @@ pub fn remove(context: &mut Context<'_>, actor: Actor, id: FileId) -> Outcome {
     Ok(Decision::new(Reply::File(file.clone()), vec![Event::Removed(file.into())]))
 }
 
-pub fn put_item(context: &mut Context<'_>, actor: Actor, put: PutItem) -> Outcome {
+pub fn put_item(context: &mut Context<'_>, actor: Actor, mut put: PutItem) -> Outcome {
     let agent = access::agent(context.state, actor)?.id;
+    put.namespace = put.namespace.map(|namespace| namespace_named(&namespace)).transpose()?;
     let old = match put.item {
         Some(id) => Some(own_item(context, agent, id)?),
         None => find_item(context, agent, &put)?,
@@ -167,6 +168,10 @@ fn default_namespace() -> String {
     "default".to_owned()
 }
 
+fn namespace_named(name: &str) -> Result<String, Refusal> {
+    if name.trim().is_empty() { Ok(default_namespace()) } else { short_text(name, "namespace", 200) }
+}
+
 fn find_item(context: &Context<'_>, agent: MemberId, put: &PutItem) -> Result<Option<Item>, Refusal> {
     let namespace = put.namespace.clone().unwrap_or_else(default_namespace);
     let filter = Filter::owner(agent).named(named(&namespace, put.name.trim())).limit(1);
@@ -185,8 +190,7 @@ pub fn remove_item(context: &mut Context<'_>, actor: Actor, id: ItemId) -> Outco
 
 pub fn put_memory(context: &mut Context<'_>, actor: Actor, namespace: String, key: String, value: String) -> Outcome {
     let agent = access::agent(context.state, actor)?.id;
-    let namespace =
-        if namespace.trim().is_empty() { default_namespace() } else { short_text(&namespace, "namespace", 200)? };
+    let namespace = namespace_named(&namespace)?;
     let key = short_text(&key, "key", 200)?;
     if value.len() > MAX_VALUE_BYTES {
         return Err(Refusal::bad_request("value is too large (max 262144 bytes)"));

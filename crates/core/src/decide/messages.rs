@@ -46,7 +46,11 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     {
         return Ok(Decision::nothing(Reply::Sent { message: Arc::new(known), repeated: true }));
     }
-    check_content(&send.content, send.file.is_some())?;
+    if let Err(refusal) = check_content(&send.content, send.file.is_some()) {
+        let root = thread_root(context, send.channel, send.thread)?;
+        return refused(context, actor, room, (send.delivery, root.as_deref()), refusal);
+    }
+    let is_quiet = send.is_quiet;
     let metadata = check_metadata(send.metadata)?;
     let root = thread_root(context, send.channel, send.thread)?;
     let attached = files::attached(context, actor, send.file)?;
@@ -96,10 +100,23 @@ pub(super) fn post(context: &mut Context<'_>, actor: Actor, room: &Room, send: S
     events.extend(guest_spoke(context.state, actor.member));
     events.extend(files::posted(attached, linked, &message));
     if !matches!(voice, Voice::Silent) {
-        let answers = origin.answers.as_deref();
-        wakes::on_message(context, room, &message, root.as_deref(), answers, &mut events)?;
+        wakes::on_message(context, room, (&message, is_quiet), root.as_deref(), &origin, &mut events)?;
     }
     Ok(Decision::new(Reply::Sent { message, repeated: false }, events).reply_after(told_before_reply))
+}
+
+/// A text that is too long is lost with its refusal, and with it the answer that it was to be.
+pub(super) fn refused(
+    context: &mut Context<'_>,
+    actor: Actor,
+    room: &Room,
+    place: (Option<DeliveryId>, Option<&Message>),
+    refusal: Refusal,
+) -> Outcome {
+    match refusal {
+        refusal if refusal == refusal::CONTENT_TOO_LONG => wakes::on_refused(context, actor, room, place, refusal),
+        other => Err(other),
+    }
 }
 
 /// Notes that a guest said something: its name stays on that.
@@ -157,7 +174,7 @@ fn message_kind(kind: Option<String>) -> Result<String, Refusal> {
 }
 
 /// The message at the top of the thread a reply goes to: replies to replies stay in one thread.
-fn thread_root(
+pub(super) fn thread_root(
     context: &Context<'_>,
     channel: ChannelId,
     parent: Option<MessageId>,
@@ -209,7 +226,7 @@ pub(super) fn finish(context: &mut Context<'_>, actor: Actor, room: &Room, id: M
     let Reply::Message(message) = &decision.reply else { return Ok(decision) };
     let message = Arc::clone(message);
     let root = thread_root(context, message.channel, message.thread)?;
-    wakes::on_message(context, room, &message, root.as_deref(), None, &mut decision.events)?;
+    wakes::on_message(context, room, (&message, false), root.as_deref(), &Origin::default(), &mut decision.events)?;
     Ok(decision)
 }
 

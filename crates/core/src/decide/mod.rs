@@ -151,7 +151,7 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::Hello { role_card, runtime } => agents::hello(context, actor, role_card, runtime),
         Command::Sleep => agents::sleep(context, actor),
         Command::RegisterDaemon { agents } => agents::register_daemon(context, actor, agents),
-        Command::WakeAgent { agent } => agents::wake_by_hand(context, actor, agent),
+        Command::WakeAgent { agent, about } => agents::wake_by_hand(context, actor, agent, about),
         Command::Subscribe { channel } => channels::subscribe(context, actor, channel),
         Command::Typing { channel, on, color } => channels::typing(context, actor, channel, on, color),
         Command::Thinking { channel } => agents::thinking(context, actor, channel),
@@ -159,7 +159,9 @@ fn decide_alone(context: &mut Context<'_>, actor: Actor, command: Command) -> Ou
         Command::CreateChannel { workspace, name, kind, topic } => {
             channels::create(context, actor, workspace, name, kind, topic)
         }
-        Command::UpdateChannel { channel, name, topic } => channels::update(context, actor, channel, name, topic),
+        Command::UpdateChannel { channel, name, topic, is_private } => {
+            channels::update(context, actor, channel, name, topic, is_private)
+        }
         Command::DeleteChannel { channel } => channels::delete(context, actor, channel),
         Command::ArchiveChannel { channel, archived } => channels::archive(context, actor, channel, archived),
         Command::AddToChannel { channel, member } => channels::add_member(context, actor, channel, member),

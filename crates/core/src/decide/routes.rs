@@ -63,7 +63,7 @@ pub fn answer(context: &mut Context<'_>, actor: Actor, id: RouteId, said: Said) 
     step.note_answer(context, client, &said);
     // The first answer settles the attempt; what comes later is kept and shown, and changes nothing.
     let end = match said {
-        Said::Ack | Said::Notification { .. } => (AttemptStatus::Acked, None),
+        Said::Ack | Said::Reply { .. } | Said::Notification { .. } => (AttemptStatus::Acked, None),
         Said::Reject { reason } => (AttemptStatus::Rejected, Some(reason)),
     };
     step.end(client, end.0, end.1);
@@ -126,6 +126,7 @@ fn bounded(said: Said) -> Said {
             let reason = short(Some(reason), MAX_REASON_CHARS).unwrap_or_else(|| NO_REASON.to_owned());
             Said::Reject { reason }
         }
+        Said::Reply { body } => Said::Reply { body: short(Some(body), MAX_BODY_CHARS).unwrap_or_default() },
         Said::Notification { title, body, priority } => {
             Said::Notification { title: short(title, MAX_TITLE_CHARS), body: short(body, MAX_BODY_CHARS), priority }
         }

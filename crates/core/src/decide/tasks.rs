@@ -108,6 +108,9 @@ fn save(context: &mut Context<'_>, actor: Actor, task: Task, assigned_before: Op
     let newly = task.assigned_to.filter(|assignee| Some(*assignee) != assigned_before);
     if let Some(assignee) = newly {
         let assignee = access::colleague(context.state, actor, assignee)?.clone();
+        if assignee.is_daemon() {
+            return Err(Refusal::bad_request("this is the hub's own daemon, which carries agents and does no tasks"));
+        }
         if !access::may_see_within(context.state, &assignee, task.workspace, task.channel) {
             return Err(Refusal::bad_request("the assignee is not in the task's channel"));
         }

@@ -39,6 +39,12 @@ pub struct Delivery {
     pub depth: u32,
     pub run: Option<RunId>,
     pub reply: Option<MessageId>,
+    /// What the agent said outside of its thread meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
+    /// Why the last answer was refused: nobody will have it, unless the agent tries again before it rests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     pub created_at: Millis,
     pub updated_at: Millis,
     /// When its sender has paused for long enough; what matters only while it collects.
@@ -56,10 +62,34 @@ impl Delivery {
         self.state == DeliveryState::Queued && self.why.as_deref() == Some(COLLECTING)
     }
 
+    /// Its answer is there, and people have not let it pass yet.
+    pub fn is_held(&self) -> bool {
+        self.why.as_deref() == Some(HELD)
+    }
+
+    /// The message that is counted as its answer.
+    pub fn counted(&self) -> Option<MessageId> {
+        match self.elsewhere {
+            Some(Elsewhere::Counted(message)) => Some(message),
+            Some(Elsewhere::Maybe) | None => None,
+        }
+    }
+
     /// When something happens to it by itself.
     pub fn deadline(&self) -> Millis {
         if self.is_collecting() { self.due_at.min(self.expires_at) } else { self.expires_at }
     }
+}
+
+/// What an agent said in the channel, outside of the thread it was wanted in, while several threads wanted it: an answer to one
+/// of them, and nobody can tell to which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Elsewhere {
+    /// It may be the answer, so the wake is not sent again.
+    Maybe,
+    /// The same, and this message is counted here: once one is counted at each of them, all have their answers.
+    Counted(MessageId),
 }
 
 /// What an agent is wanted for.

@@ -72,6 +72,11 @@ impl Member {
         self.kind == MemberKind::Agent
     }
 
+    /// The hub's own daemon: it carries agents and is none, so nobody speaks to it, gives it a task, or removes it.
+    pub fn is_daemon(&self) -> bool {
+        self.guest.as_ref().is_some_and(|guest| *guest == Guest::daemon())
+    }
+
     /// What mentions, lists and messages call this member.
     pub fn display_name(&self) -> &str {
         &self.name

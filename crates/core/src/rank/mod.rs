@@ -109,8 +109,8 @@ pub fn rank(sentence: &str, clients: &[&Profile]) -> Vec<Ranked> {
     ranked
 }
 
-/// Decides between the ranked; `clients` is how many there are. Where `any_will_do`, as after a refusal, the first of equals
-/// is as good as the others.
+/// Decides between the ranked; `clients` is how many there are. Where `any_will_do`, as after a refusal, the likeliest is
+/// tried, however little speaks for it.
 pub fn verdict(mut ranked: Vec<Ranked>, clients: usize, any_will_do: bool) -> Verdict {
     let lead = match ranked.as_slice() {
         [first, second, ..] if !any_will_do => (first.score - second.score) / first.score,
@@ -119,9 +119,13 @@ pub fn verdict(mut ranked: Vec<Ranked>, clients: usize, any_will_do: bool) -> Ve
     if ranked.first().is_some_and(|first| first.score >= MIN_SCORE && lead >= MIN_LEAD) {
         return Verdict::Clear(ranked.swap_remove(0));
     }
-    let mut likely: Vec<_> = ranked.into_iter().map(|place| place.client).collect();
-    likely.extend((0..clients).filter(|client| !likely.contains(client)).collect::<Vec<_>>());
-    Verdict::Unsure(likely)
+    let known: Vec<_> = ranked.iter().map(|place| place.client).collect();
+    let unknown = (0..clients).filter(|client| !known.contains(client));
+    ranked.extend(unknown.map(|client| Ranked { client, score: 0.0, words: Vec::new() }));
+    if any_will_do && !ranked.is_empty() {
+        return Verdict::Clear(ranked.swap_remove(0));
+    }
+    Verdict::Unsure(ranked.into_iter().map(|place| place.client).collect())
 }
 
 impl Ranked {
@@ -268,6 +272,17 @@ mod tests {
         assert_eq!(verdict(rank("take a note", &clients), 2, false), Verdict::Unsure(vec![0, 1]));
         let after_a_refusal = verdict(rank("take a note", &clients), 2, true);
         assert!(matches!(after_a_refusal, Verdict::Clear(Ranked { client: 0, .. })), "{after_a_refusal:?}");
+    }
+
+    #[test]
+    fn after_a_refusal_somebody_is_tried_also_without_common_words() {
+        let profiles = profiles();
+        let clients: Vec<_> = profiles.iter().collect();
+        let judge = |sentence: &str| verdict(rank(sentence, &clients), clients.len(), true);
+        let nobody_knows = Ranked { client: 0, score: 0.0, words: Vec::new() };
+        assert_eq!(judge("xyzzy plugh"), Verdict::Clear(nobody_knows));
+        assert!(matches!(judge("do I need an umbrella"), Verdict::Clear(Ranked { client: 2, .. })));
+        assert_eq!(verdict(rank("xyzzy", &[]), 0, true), Verdict::Unsure(Vec::new()));
     }
 
     proptest! {

@@ -255,8 +255,9 @@ fn happens_within(world: &World, room: ChannelId, command: &Command) -> bool {
         | Command::React { message, .. }
         | Command::Pin { message, .. } => of_message(*message),
         Command::Unpin { .. } | Command::ValidateDraft { .. } | Command::SendDraft { .. } => true,
+        // Whoever opens the room lets everybody in.
+        Command::UpdateChannel { channel, is_private, .. } => *channel == room && *is_private != Some(false),
         Command::CreateDraft { channel, .. }
-        | Command::UpdateChannel { channel, .. }
         | Command::ArchiveChannel { channel, .. }
         | Command::MarkRead { channel, .. }
         | Command::SetNotifyPreference { channel, .. }

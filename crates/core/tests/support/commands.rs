@@ -217,7 +217,18 @@ impl Pool {
                 let agents = [dice.maybe(&self.members), dice.maybe(&self.members), Some(member)];
                 Command::RegisterDaemon { agents: agents.into_iter().flatten().map(agent).collect() }
             }
-            17 => Command::WakeAgent { agent: member },
+            17 => {
+                let about = match dice.roll(4) {
+                    0 => None,
+                    1 => {
+                        let channel = dice.coin().then_some(channel);
+                        Some(WakeAbout::Message { channel, message: dice.pick(&self.messages) })
+                    }
+                    2 => Some(WakeAbout::Channel(channel)),
+                    _ => Some(WakeAbout::Words { channel, content: self.text(dice) }),
+                };
+                Command::WakeAgent { agent: member, about }
+            }
             18 => Command::Subscribe { channel },
             19 => Command::Typing {
                 channel,
@@ -242,6 +253,7 @@ impl Pool {
                 channel,
                 name: dice.coin().then(|| self.name(dice)),
                 topic: dice.coin().then(|| self.text(dice)),
+                is_private: dice.pick(&[None, None, Some(true), Some(false)]),
             },
             23 => Command::DeleteChannel { channel },
             24 => Command::ArchiveChannel { channel, archived: dice.coin() },
@@ -273,6 +285,7 @@ impl Pool {
             stage: dice.pick(&[Stage::Whole, Stage::Whole, Stage::Partial, Stage::Final]),
             delivery: dice.maybe(&self.deliveries),
             is_more: false,
+            is_quiet: dice.pick(&[false, false, true]),
         })
     }
 

@@ -102,6 +102,16 @@ impl World {
         }
     }
 
+    /// A refusal after which something has happened all the same.
+    #[track_caller]
+    pub fn refused_with(&mut self, who: impl Acts, command: Command) -> (Refusal, Decision) {
+        let shown = format!("{command:?}");
+        match self.act(who, command) {
+            Ok(decision) if decision.refused.is_some() => (decision.refused.clone().unwrap(), decision),
+            other => panic!("{shown} was not refused with something that happened: {other:?}"),
+        }
+    }
+
     /// Keeps a thing as if it had been decided.
     pub fn store(&mut self, record: impl Into<Record>) {
         let event = Event::Saved(record.into());
@@ -132,6 +142,11 @@ impl World {
     #[track_caller]
     pub fn delivery(&self, id: DeliveryId) -> Delivery {
         self.ledger.get::<Delivery>(id).expect("a ledger").expect("a stored delivery")
+    }
+
+    #[track_caller]
+    pub fn task(&self, id: TaskId) -> Task {
+        self.ledger.get::<Task>(id).expect("a ledger").expect("a stored task")
     }
 
     #[track_caller]

@@ -201,7 +201,7 @@ impl Session for ChopsticksSession {
         if flood && !is_answer { Vec::new() } else { self.on_understood(understood) }
     }
 
-    fn on_binary(&mut self, now: Millis) -> Vec<Step> {
+    fn on_binary(&mut self, _data: &[u8], now: Millis) -> Vec<Step> {
         self.on_sign_of_life(now);
         if matches!(self.phase, Phase::Closing | Phase::TurnedAway(_)) || self.is_flood(now) {
             return Vec::new();

@@ -1,11 +1,13 @@
 //! The Lark door: the workspace protocol for people and agents, `/ws`.
 
+mod describe;
 pub mod mapping;
 pub mod objects;
 pub mod session;
 #[cfg(test)]
 mod tests;
 
+pub use describe::asyncapi_json;
 use folkmoot_core::ids::ChannelId;
 use folkmoot_core::model::{Door, Notification};
 use folkmoot_core::{Event, Millis, Refusal, Reply};

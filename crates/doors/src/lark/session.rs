@@ -78,7 +78,7 @@ impl Session for LarkSession {
         }
     }
 
-    fn on_binary(&mut self, now: Millis) -> Vec<Step> {
+    fn on_binary(&mut self, _data: &[u8], now: Millis) -> Vec<Step> {
         self.heartbeat.alive(now);
         refuse(
             &Ticket::default(),

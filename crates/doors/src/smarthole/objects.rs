@@ -10,14 +10,53 @@ use utoipa::ToSchema;
 #[derive(Serialize, ToSchema)]
 #[schema(as = RouteOutcome)]
 pub struct OutcomeObject<'a> {
-    /// `routed`, `no_clients` or `failed`.
+    #[schema(value_type = Outcome)]
     pub outcome: &'static str,
     #[schema(value_type = String, example = "msg-550e8400-e29b-41d4-a716-446655440000")]
     pub message_id: RouteId,
     pub deliveries: Vec<DeliveryObject<'a>>,
-    /// Whom to name when nobody stood out (`failed`): say it again as `name: …`.
+    /// Whom to name when nobody took it (`failed`): say it again as `name: …`. Those who refused it are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
+}
+
+// How the core's words stand in the description; it knows nothing of descriptions itself.
+
+#[derive(ToSchema)]
+#[schema(as = InputMethod, rename_all = "snake_case")]
+pub enum InputWord {
+    Text,
+    Voice,
+}
+
+#[derive(ToSchema)]
+#[schema(as = RouteState, rename_all = "snake_case")]
+pub enum StateWord {
+    Choosing,
+    Waiting,
+    Taken,
+    Asked,
+    NoClients,
+    Failed,
+}
+
+#[derive(ToSchema)]
+#[schema(as = AttemptStatus, rename_all = "snake_case")]
+pub enum AttemptWord {
+    Delivered,
+    Acked,
+    Rejected,
+    Timeout,
+}
+
+/// How it went so far.
+#[derive(ToSchema)]
+#[schema(as = RouteResult, rename_all = "snake_case")]
+#[expect(dead_code, reason = "the words that `outcome` can be")]
+enum Outcome {
+    Routed,
+    NoClients,
+    Failed,
 }
 
 /// One client that was given the sentence.
@@ -29,9 +68,10 @@ pub struct DeliveryObject<'a> {
     pub direct: bool,
     /// Why this client was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub reason: Option<&'a str>,
     /// `delivered`, `acked`, `rejected` or `timeout`.
-    #[schema(value_type = String)]
+    #[schema(value_type = AttemptWord)]
     pub status: AttemptStatus,
 }
 
@@ -43,12 +83,13 @@ pub struct RouteObject<'a> {
     pub outcome: OutcomeObject<'a>,
     /// As delivered: the speaker's words, less the name in front of a direct address.
     pub text: &'a str,
-    #[schema(value_type = String)]
+    #[schema(value_type = InputWord)]
     pub input_method: InputMethod,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false)]
     pub confidence: Option<f64>,
     /// `choosing`, `waiting`, `taken`, `asked`, `no_clients` or `failed`.
-    #[schema(value_type = String)]
+    #[schema(value_type = StateWord)]
     pub state: RouteState,
     pub attempts: Vec<AttemptObject<'a>>,
     pub created_at: Millis,
@@ -61,28 +102,32 @@ pub struct RouteObject<'a> {
 pub struct AttemptObject<'a> {
     pub client: &'a str,
     pub direct: bool,
-    #[schema(value_type = String)]
+    #[schema(value_type = AttemptWord)]
     pub status: AttemptStatus,
     /// Why it did not take the sentence; as long as it did not refuse, why it was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub routing_reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub reject_reason: Option<&'a str>,
     pub delivered_at: Millis,
-    /// Everything the client said to it: `type` is `ack`, `reject` or `notification`.
+    /// Everything the client said to it: `type` is `ack`, `reject` or `notification`, or for an agent of the hub `reply`.
     #[schema(value_type = Vec<Object>)]
     pub responses: &'a [RouteAnswer],
 }
 
 /// A client that can be handed sentences now.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Client)]
+#[schema(as = RouterClient)]
 pub struct ClientObject {
     pub name: String,
     pub description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     pub version: Option<String>,
     pub capabilities: Vec<String>,
     /// `client` for a local program, `agent` for an agent of the hub.
@@ -132,5 +177,27 @@ impl<'a> From<&'a Route> for RouteObject<'a> {
             created_at: route.created_at,
             updated_at: route.updated_at,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use utoipa::PartialSchema;
+
+    use super::*;
+
+    fn words<T: PartialSchema>() -> Value {
+        serde_json::to_value(T::schema()).unwrap()["enum"].clone()
+    }
+
+    #[test]
+    fn the_words_of_the_description_are_those_that_are_written() {
+        assert_eq!(words::<InputWord>(), json!([InputMethod::Text, InputMethod::Voice]));
+        let states = [RouteState::Choosing, RouteState::Waiting, RouteState::Taken, RouteState::Asked];
+        assert_eq!(words::<StateWord>().as_array().unwrap()[..4], json!(states).as_array().unwrap()[..]);
+        let attempts =
+            [AttemptStatus::Delivered, AttemptStatus::Acked, AttemptStatus::Rejected, AttemptStatus::Timeout];
+        assert_eq!(words::<AttemptWord>(), json!(attempts));
     }
 }

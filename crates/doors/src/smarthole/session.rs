@@ -60,7 +60,7 @@ impl Session for SmartHoleSession {
         }
     }
 
-    fn on_binary(&mut self, _now: Millis) -> Vec<Step> {
+    fn on_binary(&mut self, _data: &[u8], _now: Millis) -> Vec<Step> {
         Vec::new()
     }
 

@@ -1,4 +1,4 @@
-//! The Snek door: calls and events as JSON, `/rpc.ws`, the simplest way for a bot to join.
+//! The Snek door: calls and events as JSON, `/rpc.ws` and `/v2/rpc.ws`, the simplest way for a bot to join.
 
 pub mod mapping;
 pub mod objects;
@@ -52,6 +52,14 @@ impl Protocol for Snek {
         match self.dialect {
             Dialect::Document => "",
             Dialect::V2 => "v2",
+        }
+    }
+
+    /// Bots of the published examples put `/rpc.ws` behind the address of the server they are given.
+    fn own_path(&self) -> Option<&'static str> {
+        match self.dialect {
+            Dialect::Document => None,
+            Dialect::V2 => Some("/v2/rpc.ws"),
         }
     }
 

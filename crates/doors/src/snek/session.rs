@@ -68,7 +68,7 @@ impl Session for SnekSession {
         vec![step]
     }
 
-    fn on_binary(&mut self, now: Millis) -> Vec<Step> {
+    fn on_binary(&mut self, _data: &[u8], now: Millis) -> Vec<Step> {
         self.heartbeat.alive(now);
         vec![refuse(&Ticket::default(), &Refusal::bad_request("calls are JSON in text frames"))]
     }

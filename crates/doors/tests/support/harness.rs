@@ -89,7 +89,7 @@ impl Harness {
 
     pub fn binary(&mut self, name: &str) {
         let index = self.open_seat(name);
-        let steps = self.seats[index].session.on_binary(self.world.now);
+        let steps = self.seats[index].session.on_binary(&[1], self.world.now);
         self.perform(index, steps);
     }
 

@@ -85,7 +85,6 @@ pub fn not_offered(engine: &str, warm: bool, case: &Case) -> Option<&'static str
         ("background", "codex" | "opencode" | "pi") => Some("it has no tasks in the background"),
         ("subagent", "pi") => Some("it has no subagents"),
         ("question", "pi") => Some("its model has no tool to ask with"),
-        ("question", "codex") => Some("its model may ask in the plan mode only"),
         ("allowed" | "denied", "pi") => Some("it never asks for permission"),
         _ => None,
     }
@@ -93,9 +92,17 @@ pub fn not_offered(engine: &str, warm: bool, case: &Case) -> Option<&'static str
 
 /// What the last answer says, as far as the program tells it.
 pub fn says(engine: &str, warm: bool, case: &Case) -> &'static [&'static str] {
-    // In the plain mode these two say a text when it is whole; of one that was cut short nothing is known.
-    let whole_only = !warm && ["codex", "opencode"].contains(&engine);
-    if case.event == Event::Cancel && whole_only { &[] } else { case.says }
+    if case.event == Event::Cancel && tells_whole_texts_only(engine, warm) { &[] } else { case.says }
+}
+
+/// What people have read when they speak in the middle of a slow answer; nothing where a text is only told when it is whole.
+pub fn begun(engine: &str, warm: bool) -> Option<&'static str> {
+    (!tells_whole_texts_only(engine, warm)).then_some("Beginning slowly.")
+}
+
+/// In the plain mode these two say a text when it is whole; of one that was cut short nothing is known.
+fn tells_whole_texts_only(engine: &str, warm: bool) -> bool {
+    !warm && ["codex", "opencode"].contains(&engine)
 }
 
 /// What the error of a run that fails says, in whatever words the program has for it.

@@ -78,7 +78,7 @@ pub struct BackupMade {
 }
 
 /// Write a backup below the data folder (owner or admin of the hub's first workspace). The hub goes on meanwhile.
-#[utoipa::path(post, path = "/v1/admin/backup", tag = "operator", responses((status = 201, body = BackupMade)))]
+#[utoipa::path(post, path = "/v1/admin/backup", tag = "operator", responses((status = 409, description = "a backup is being made already"), (status = 201, body = BackupMade)))]
 pub async fn backup(caller: Caller) -> Answer {
     caller.query(access::operator)?;
     let turn = TURN.try_acquire().map_err(|_| Refusal::conflict("a backup is being made already"))?;

@@ -13,8 +13,9 @@ use folkmoot_hub::login;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::bounds::{Limit, ShortName};
 use super::error::ApiError;
-use super::extract::{Body, Caller, Path, Query, bounded};
+use super::extract::{Body, Caller, Path, Query};
 use super::objects::AgentObject;
 use super::reply::{self, Answer, Done};
 use super::{query, unexpected};
@@ -22,7 +23,7 @@ use super::{query, unexpected};
 /// An agent that adds itself, or that an admin adds.
 #[derive(Deserialize, ToSchema)]
 pub struct NewAgentBody {
-    #[schema(example = "codebot")]
+    #[schema(example = "codebot", min_length = 1, max_length = 64, pattern = "name")]
     pub name: String,
     /// An invitation (`lpt_…`) made by an admin; with it no other authentication is needed.
     pub provision_token: Option<String>,
@@ -38,6 +39,12 @@ pub struct NewAgentBody {
 }
 
 impl NewAgentBody {
+    /// What the agent is to be said of, where anything is said.
+    pub fn card(&self) -> Option<RoleCard> {
+        let (card, _) = self.card_and_runtime();
+        Some(card).filter(|card| *card != RoleCard::default())
+    }
+
     /// What the agent says of itself; nothing when it says nothing.
     pub fn card_and_runtime(&self) -> (RoleCard, Runtime) {
         let role_card = RoleCard { system_prompt: self.system_prompt.clone(), capabilities: self.capabilities.clone() };
@@ -53,8 +60,10 @@ impl NewAgentBody {
 #[derive(Serialize, ToSchema)]
 pub struct NewAgent<'a> {
     #[schema(value_type = String)]
+    pub id: MemberId,
+    /// The same id under the names other answers use.
+    #[schema(value_type = String)]
     pub member_id: MemberId,
-    /// The same id under the name other answers use.
     #[schema(value_type = String)]
     pub agent_id: MemberId,
     #[schema(value_type = String)]
@@ -68,14 +77,14 @@ pub struct NewAgent<'a> {
 
 impl<'a> NewAgent<'a> {
     pub fn new(member: &'a Member, api_key: Option<&'a str>) -> Self {
-        let (member_id, workspace_id) = (member.id, member.workspace);
-        Self { member_id, agent_id: member_id, workspace_id, name: &member.name, api_key }
+        let (id, workspace_id) = (member.id, member.workspace);
+        Self { id, member_id: id, agent_id: id, workspace_id, name: &member.name, api_key }
     }
 }
 
 /// An agent adds itself with an invitation.
 #[utoipa::path(post, path = "/v1/workspaces/{workspace}/agents", tag = "agents", security(()),
-    request_body = NewAgentBody, responses((status = 201, body = NewAgent<'static>)))]
+    request_body = NewAgentBody, responses((status = 401, description = "the invitation is unknown or over"), (status = 409, description = "the name is taken"), (status = 201, body = NewAgent<'static>)))]
 pub async fn register(
     AppState(hub): AppState<Hub>,
     Path(workspace): Path<WorkspaceId>,
@@ -130,7 +139,8 @@ pub async fn invite(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answe
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer {
     caller.query(|state, actor| {
         access::workspace_member(state, actor, workspace)?;
-        let mut agents: Vec<_> = state.members_of(workspace).filter(|member| member.is_agent()).collect();
+        let mut agents: Vec<_> =
+            state.members_of(workspace).filter(|member| member.is_agent() && !member.is_daemon()).collect();
         agents.sort_by_key(|agent| agent.id);
         Ok(reply::ok(&agents.into_iter().map(|agent| AgentObject::new(agent, state)).collect::<Vec<_>>()))
     })?
@@ -154,8 +164,9 @@ pub struct AgentMetrics {
 
 #[utoipa::path(get, path = "/v1/agents/{agent}/metrics", tag = "agents", summary = "Figures about an agent.",
     responses((status = 200, body = AgentMetrics)))]
-pub async fn metrics(caller: Caller, Path(id): Path<MemberId>) -> Answer {
-    let agent = query::agent(&caller, id)?;
+pub async fn metrics(caller: Caller, Path(agent): Path<String>) -> Answer {
+    let agent = query::agent(&caller, &agent)?;
+    let id = agent.id;
     let tasks = async |states: &'static [&'static str]| {
         let filter = Filter::owner(id).states(states);
         let see =
@@ -189,10 +200,12 @@ pub async fn metrics(caller: Caller, Path(id): Path<MemberId>) -> Answer {
 pub struct MemoryBody {
     /// `default` when left out.
     #[serde(default)]
+    #[schema(max_length = 200, pattern = "plain")]
     namespace: String,
+    #[schema(min_length = 1, max_length = 200, pattern = "line")]
     key: String,
     /// A text; any other JSON is kept as its text.
-    #[schema(value_type = String)]
+    #[schema(value_type = Value)]
     value: serde_json::Value,
 }
 
@@ -208,8 +221,8 @@ pub fn as_text(value: serde_json::Value) -> String {
 /// Remember a value; the same namespace and key again replaces it.
 #[utoipa::path(post, path = "/v1/agents/{agent}/memory", tag = "agents", request_body = MemoryBody,
     responses((status = 201, body = MemoryObject)))]
-pub async fn remember(caller: Caller, Path(agent): Path<MemberId>, Body(body): Body<MemoryBody>) -> Answer {
-    query::own_agent(&caller, agent)?;
+pub async fn remember(caller: Caller, Path(agent): Path<String>, Body(body): Body<MemoryBody>) -> Answer {
+    query::own_agent(&caller, &agent)?;
     let command = Command::PutMemory { namespace: body.namespace, key: body.key, value: as_text(body.value) };
     let Reply::Memory(memory) = caller.execute(command).await? else { return Err(unexpected()) };
     reply::created(&MemoryObject::from(&memory))
@@ -218,29 +231,35 @@ pub async fn remember(caller: Caller, Path(agent): Path<MemberId>, Body(body): B
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct MemoryQuery {
-    namespace: Option<String>,
-    key: Option<String>,
+    /// Only values of this namespace.
+    #[param(inline)]
+    namespace: Option<ShortName>,
+    /// Only the value of this key.
+    #[param(inline)]
+    key: Option<ShortName>,
     /// At most 1000; 200 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<200, 1000>,
 }
 
 /// What the agent remembers; its own only.
 #[utoipa::path(get, path = "/v1/agents/{agent}/memory", tag = "agents", params(MemoryQuery),
     responses((status = 200, body = [MemoryObject])))]
-pub async fn memory(caller: Caller, Path(agent): Path<MemberId>, Query(query): Query<MemoryQuery>) -> Answer {
-    query::own_agent(&caller, agent)?;
+pub async fn memory(caller: Caller, Path(agent): Path<String>, Query(query): Query<MemoryQuery>) -> Answer {
+    let agent = query::own_agent(&caller, &agent)?;
     let wanted = |_: &_, _: &_, memory: &Memory| {
-        query.namespace.as_ref().is_none_or(|namespace| memory.namespace == *namespace)
-            && query.key.as_ref().is_none_or(|key| memory.key == *key)
+        query.namespace.as_ref().is_none_or(|namespace| memory.namespace == namespace.as_str())
+            && query.key.as_ref().is_none_or(|key| memory.key == key.as_str())
     };
-    let found = query::visible(&caller, Filter::owner(agent), bounded(query.limit, 200, 1000), wanted).await?;
+    let found = query::visible(&caller, Filter::owner(agent), query.limit.get(), wanted).await?;
     reply::ok(&found.iter().map(MemoryObject::from).collect::<Vec<_>>())
 }
 
 #[utoipa::path(delete, path = "/v1/agents/{agent}/memory/{namespace}/{key}", tag = "agents",
     summary = "Forget a value.", responses((status = 200, body = Done)))]
-pub async fn forget(caller: Caller, Path((agent, namespace, key)): Path<(MemberId, String, String)>) -> Answer {
-    query::own_agent(&caller, agent)?;
+pub async fn forget(caller: Caller, Path((agent, namespace, key)): Path<(String, String, String)>) -> Answer {
+    query::own_agent(&caller, &agent)?;
     caller.execute(Command::RemoveMemory { namespace, key: key.clone() }).await?;
     reply::deleted(key)
 }

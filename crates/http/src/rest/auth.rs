@@ -21,13 +21,15 @@ use super::reply::{self, Answer, Done};
 
 #[derive(Deserialize, ToSchema)]
 pub struct RegisterBody {
-    #[schema(example = "ann@example.org")]
+    #[schema(example = "ann@example.org", max_length = 254, pattern = "email")]
     email: String,
     /// At least 8 characters.
+    #[schema(min_length = 8, max_length = 1024)]
     password: String,
-    #[schema(example = "ann")]
+    #[schema(example = "ann", min_length = 1, max_length = 64, pattern = "name")]
     name: String,
     /// Left out, the workspace is named after its owner.
+    #[schema(max_length = 64, pattern = "plain")]
     workspace_name: Option<String>,
     /// For the first account, from another machine: the code that `moot serve` printed when it started.
     setup_code: Option<String>,
@@ -99,7 +101,7 @@ pub fn check_lengths<'a>(texts: impl IntoIterator<Item = Option<&'a str>>) -> Re
 ///
 /// Whether that is possible is the operator's choice (`server.registration`): only the first account, anybody, or nobody.
 #[utoipa::path(post, path = "/v1/auth/register", tag = "auth", security(()), request_body = RegisterBody,
-    responses((status = 201, body = Session<'static>)))]
+    responses((status = 409, description = "the email or the name is taken"), (status = 201, body = Session<'static>)))]
 pub async fn register(
     AppState(hub): AppState<Hub>,
     visit: Visit,
@@ -140,17 +142,20 @@ fn policy(registration: settings::Registration) -> Registration {
 #[derive(Deserialize, ToSchema)]
 pub struct JoinBody {
     /// The last part of the invitation's address.
+    #[schema(min_length = 1, max_length = 128)]
     code: String,
-    #[schema(example = "bob")]
+    #[schema(example = "bob", min_length = 1, max_length = 64, pattern = "name")]
     name: String,
     /// At least 8 characters.
+    #[schema(min_length = 8, max_length = 1024)]
     password: String,
+    #[schema(max_length = 254, pattern = "email_or_none")]
     email: Option<String>,
 }
 
 /// Make an account with an invitation; it can be used once.
 #[utoipa::path(post, path = "/v1/auth/join", tag = "auth", security(()), request_body = JoinBody,
-    responses((status = 201, body = Session<'static>)))]
+    responses((status = 404, description = "the invitation was used, taken back, or has expired"), (status = 409, description = "the email or the name is taken"), (status = 201, body = Session<'static>)))]
 pub async fn join(AppState(hub): AppState<Hub>, visit: Visit, ShortBody(body): ShortBody<JoinBody>) -> Answer {
     check_lengths([Some(&*body.name), body.email.as_deref()])?;
     let code_hash = invites::open(&hub, &body.code, visit.address)?;
@@ -206,7 +211,7 @@ pub struct LoginBody {
 /// has a limit of its own, so that nobody can shut an account for its owner. A refusal by a limit, or because too many
 /// log in at once, is a 429 with `Retry-After`.
 #[utoipa::path(post, path = "/v1/auth/login", tag = "auth", security(()), request_body = LoginBody,
-    responses((status = 200, body = Session<'static>)))]
+    responses((status = 401, description = "the password is wrong, or there is no such account"), (status = 200, body = Session<'static>)))]
 pub async fn login(AppState(hub): AppState<Hub>, visit: Visit, ShortBody(body): ShortBody<LoginBody>) -> Answer {
     let login = body.email.filter(|text| !text.is_empty()).or(body.name).unwrap_or_default();
     if login.trim().is_empty() {
@@ -219,9 +224,9 @@ pub async fn login(AppState(hub): AppState<Hub>, visit: Visit, ShortBody(body): 
 }
 
 /// A fresh token before the old one ends, for whoever is here every day. The old one counts until its own end.
-#[utoipa::path(post, path = "/v1/auth/renew", tag = "auth", responses((status = 200, body = Session<'static>)))]
+#[utoipa::path(post, path = "/v1/auth/renew", tag = "auth", responses((status = 400, description = "an API key needs no renewal"), (status = 200, body = Session<'static>)))]
 pub async fn renew(caller: Caller, visit: Visit) -> Answer {
-    let Some(token) = &caller.token else {
+    let Some(token) = caller.token() else {
         return Err(ApiError::bad_request("an API key is not a session and needs no renewal"));
     };
     let hub = &caller.hub;
@@ -234,7 +239,7 @@ pub async fn renew(caller: Caller, visit: Visit) -> Answer {
 /// End this session: its token stops working. An API key is not a session and stays.
 #[utoipa::path(post, path = "/v1/auth/logout", tag = "auth", responses((status = 200, body = Done)))]
 pub async fn logout(caller: Caller) -> Answer {
-    if let Some(token) = caller.token.clone() {
+    if let Some(token) = caller.token().cloned() {
         caller.execute(Command::SignOut { jti: token.token.jti, expires_at: token.expires_at }).await?;
     }
     reply::done()

@@ -9,7 +9,8 @@ use folkmoot_doors::lark::objects::CallObject;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::{Caller, Path, Query, bounded};
+use super::bounds::Limit;
+use super::extract::{Caller, Path, Query};
 use super::query;
 use super::reply::{self, Answer};
 
@@ -17,14 +18,16 @@ use super::reply::{self, Answer};
 #[into_params(parameter_in = Query)]
 pub struct CallQuery {
     /// At most 200; 50 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<50, 200>,
 }
 
 /// The calls the caller made or got, newest first.
 #[utoipa::path(get, path = "/v1/calls", tag = "calls", params(CallQuery),
     responses((status = 200, body = [CallObject])))]
 pub async fn list(caller: Caller, Query(query): Query<CallQuery>) -> Answer {
-    let limit = bounded(query.limit, 50, 200);
+    let limit = query.limit.get();
     let made = Filter::scope(caller.id().0).limit(limit);
     let got = Filter::owner(caller.id()).limit(limit);
     let calls = caller.read(move |reader| {

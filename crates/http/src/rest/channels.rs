@@ -11,6 +11,7 @@ use folkmoot_doors::lark::objects::{ChannelObject, schemas};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
+use super::bounds::ShortText;
 use super::error::ApiError;
 use super::extract::{Body, Caller, Path, Query, given};
 use super::reply::{self, Answer, Done};
@@ -18,19 +19,20 @@ use super::{objects, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct NewChannelBody {
-    #[schema(example = "general")]
+    #[schema(example = "general", min_length = 1, max_length = 80, pattern = "name")]
     name: String,
     /// `channel` (the default: everybody in the workspace may find and join it) or `private`.
     #[serde(rename = "type")]
-    #[schema(value_type = Option<schemas::ChannelKind>)]
+    #[schema(value_type = Option<schemas::NewChannelKind>)]
     kind: Option<String>,
     #[serde(default, alias = "description")]
+    #[schema(max_length = 1000, pattern = "lines")]
     topic: String,
 }
 
 /// Make a channel; the caller is a member of it.
 #[utoipa::path(post, path = "/v1/workspaces/{workspace}/channels", tag = "channels", request_body = NewChannelBody,
-    responses((status = 201, body = ChannelObject<'static>)))]
+    responses((status = 409, description = "a channel of this name exists"), (status = 201, body = ChannelObject<'static>)))]
 pub async fn create(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<NewChannelBody>) -> Answer {
     let kind = kind_named(body.kind.as_deref())?;
     let command = Command::CreateChannel { workspace: Some(workspace), name: body.name, kind, topic: body.topic };
@@ -59,13 +61,14 @@ pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>) -> Answer 
 #[into_params(parameter_in = Query)]
 pub struct ChannelQuery {
     /// A part of the name or the topic, in any case.
-    q: String,
+    #[param(inline)]
+    q: ShortText,
 }
 
 #[utoipa::path(get, path = "/v1/workspaces/{workspace}/channels/search", tag = "channels", params(ChannelQuery),
     summary = "Find channels by name.", responses((status = 200, body = [ChannelObject<'static>])))]
 pub async fn search(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(query): Query<ChannelQuery>) -> Answer {
-    let wanted = query.q.trim().trim_start_matches('#').to_lowercase();
+    let wanted = query.q.as_str().trim().trim_start_matches('#').to_lowercase();
     let contains = |text: &str| text.to_lowercase().contains(&wanted);
     readable(&caller, workspace, |room| contains(&room.channel.name) || contains(&room.channel.topic))
 }
@@ -104,21 +107,24 @@ fn check(state: &State, actor: Actor, workspace: WorkspaceId, id: ChannelId) -> 
 /// What is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
 pub struct ChannelChange {
+    #[schema(min_length = 1, max_length = 80, pattern = "name")]
     name: Option<String>,
     #[serde(alias = "description")]
+    #[schema(max_length = 1000, pattern = "lines")]
     topic: Option<String>,
 }
 
 /// Rename a channel or change its topic (its creator, or an admin).
 #[utoipa::path(patch, path = "/v1/workspaces/{workspace}/channels/{channel}", tag = "channels",
-    request_body = ChannelChange, responses((status = 200, body = ChannelObject<'static>)))]
+    request_body = ChannelChange, responses((status = 409, description = "a channel of this name exists"), (status = 200, body = ChannelObject<'static>)))]
 pub async fn update(
     caller: Caller,
     Path((workspace, channel)): Path<(WorkspaceId, ChannelId)>,
     Body(body): Body<ChannelChange>,
 ) -> Answer {
     caller.query(|state, actor| check(state, actor, workspace, channel))?;
-    caller.execute(Command::UpdateChannel { channel, name: body.name, topic: body.topic }).await?;
+    let command = Command::UpdateChannel { channel, name: body.name, topic: body.topic, is_private: None };
+    caller.execute(command).await?;
     objects::channel(&caller, StatusCode::OK, channel)
 }
 
@@ -158,7 +164,8 @@ pub struct AdmitBody {
 
 /// Add a member to a channel, or join an open one. 200 when they were in it already.
 #[utoipa::path(post, path = "/v1/workspaces/{workspace}/channels/{channel}/members", tag = "channels",
-    request_body = AdmitBody, responses((status = 201, body = ChannelObject<'static>)))]
+    request_body = AdmitBody, responses((status = 201, body = ChannelObject<'static>),
+        (status = 200, body = ChannelObject<'static>, description = "they were in it already")))]
 pub async fn admit(
     caller: Caller,
     Path((workspace, channel)): Path<(WorkspaceId, ChannelId)>,

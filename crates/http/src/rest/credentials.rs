@@ -61,7 +61,7 @@ pub enum KeyKind {
 #[utoipa::path(get, path = "/v1/members/me/credentials", tag = "members",
     responses((status = 200, body = Credentials)))]
 pub async fn list(caller: Caller) -> Answer {
-    let current = caller.token.as_ref().map(|token| token.token.session.as_str());
+    let current = caller.token().map(|token| token.token.session.as_str());
     caller.query(|state, actor| {
         let member = access::member(state, actor)?;
         let object = |(token, signed_in): (&folkmoot_core::model::Token, &SignedIn)| SessionObject {
@@ -107,6 +107,7 @@ pub struct PasswordBody {
     current_password: Option<String>,
     /// At least 8 characters.
     #[serde(alias = "password")]
+    #[schema(min_length = 8, max_length = 1024)]
     new_password: String,
     /// The ids of sessions and keys that go on (`GET /v1/members/me/credentials`); everything else ends.
     #[serde(default)]
@@ -152,7 +153,7 @@ async fn prove(caller: &Caller, current: String) -> Result<folkmoot_hub::auth::h
     let hub = &caller.hub;
     let member = caller.query(|state, actor| access::member(state, actor).cloned())?;
     // Counted by the session that guesses: it shuts neither the log-in nor other sessions.
-    let session = caller.token.as_ref().map_or("a key", |token| &token.token.session);
+    let session = caller.token().map_or("a key", |token| &token.token.session);
     let attempt = hub.limits().guess_of(&format!("password of {} by {session}", member.id));
     if member.secrets.password_hash.is_none() {
         return Ok(attempt.standing);

@@ -12,7 +12,8 @@ use folkmoot_doors::lark::objects::{DeliveryObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Body, Caller, Path, Query, bounded, given};
+use super::bounds::{GivenMessage, Limit};
+use super::extract::{Body, Caller, Path, Query, given};
 use super::reply::{self, Answer};
 use super::{query, unexpected};
 
@@ -23,12 +24,16 @@ const MADE_WITHIN: Millis = 10 * 60 * 1000;
 #[into_params(parameter_in = Query)]
 pub struct DeliveryQuery {
     /// Only those that speak of this message.
-    message_id: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    message_id: GivenMessage,
     /// `queued`, `leased`, `admitted`, `answered`, `passed`, `failed`, `expired`, `cancelled` or `suppressed`.
     #[param(value_type = Option<schemas::DeliveryState>)]
     state: Option<DeliveryState>,
     /// At most 200; 50 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<50, 200>,
 }
 
 /// The wakes of a channel and what came of them, newest first.
@@ -36,13 +41,13 @@ pub struct DeliveryQuery {
     responses((status = 200, body = [DeliveryObject<'static>])))]
 pub async fn list(caller: Caller, Path(channel): Path<ChannelId>, Query(query): Query<DeliveryQuery>) -> Answer {
     caller.query(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
-    let message = given(query.message_id, MessageId::parse);
+    let message = query.message_id.get();
     let wanted = |_: &State, _: &Member, delivery: &Delivery| {
         query.state.is_none_or(|state| delivery.state == state)
             && message.is_none_or(|message| delivery.messages.contains(&message))
     };
     let filter = Filter::scope(channel.0).before(message.map(made_before));
-    let found = query::visible(&caller, filter, bounded(query.limit, 50, 200), wanted).await?;
+    let found = query::visible(&caller, filter, query.limit.get(), wanted).await?;
     caller.query(|state, _| {
         let objects: Vec<_> = found.iter().map(|delivery| DeliveryObject::new(delivery, state)).collect();
         Ok(reply::ok(&objects))
@@ -66,28 +71,38 @@ pub async fn get(caller: Caller, Path(id): Path<DeliveryId>) -> Answer {
 
 /// Take a wake back (whoever sent the message, and admins).
 #[utoipa::path(post, path = "/v1/deliveries/{delivery}/cancel", tag = "deliveries",
-    responses((status = 200, body = DeliveryObject<'static>)))]
+    responses((status = 409, description = "the wake is over"), (status = 200, body = DeliveryObject<'static>)))]
 pub async fn cancel(caller: Caller, Path(delivery): Path<DeliveryId>) -> Answer {
     change(&caller, Command::CancelDelivery { delivery }).await
 }
 
 #[derive(Deserialize, ToSchema)]
+#[schema(as = PassBody)]
 pub struct Why {
+    #[schema(max_length = 500, pattern = "plain")]
     why: Option<String>,
 }
 
 /// Say nothing to it (the agent it is for).
 #[utoipa::path(post, path = "/v1/deliveries/{delivery}/pass", tag = "deliveries", request_body = Why,
-    responses((status = 200, body = DeliveryObject<'static>)))]
+    responses((status = 409, description = "the wake is over"), (status = 200, body = DeliveryObject<'static>)))]
 pub async fn pass(caller: Caller, Path(delivery): Path<DeliveryId>, Body(body): Body<Why>) -> Answer {
     change(&caller, Command::PassDelivery { delivery, why: body.why }).await
 }
 
+#[derive(Deserialize, ToSchema)]
+#[schema(as = FailBody)]
+pub struct Failure {
+    /// What the sender is told.
+    #[schema(min_length = 1, max_length = 500, pattern = "line")]
+    why: String,
+}
+
 /// Say that it could not be done (the agent it is for); the sender is told why.
-#[utoipa::path(post, path = "/v1/deliveries/{delivery}/fail", tag = "deliveries", request_body = Why,
-    responses((status = 200, body = DeliveryObject<'static>)))]
-pub async fn fail(caller: Caller, Path(delivery): Path<DeliveryId>, Body(body): Body<Why>) -> Answer {
-    change(&caller, Command::FailDelivery { delivery, why: body.why.unwrap_or_default() }).await
+#[utoipa::path(post, path = "/v1/deliveries/{delivery}/fail", tag = "deliveries", request_body = Failure,
+    responses((status = 409, description = "the wake is over"), (status = 200, body = DeliveryObject<'static>)))]
+pub async fn fail(caller: Caller, Path(delivery): Path<DeliveryId>, Body(body): Body<Failure>) -> Answer {
+    change(&caller, Command::FailDelivery { delivery, why: body.why }).await
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -97,7 +112,7 @@ pub struct Join {
 
 /// Take it into a run that is under way (the agent it is for).
 #[utoipa::path(post, path = "/v1/deliveries/{delivery}/join", tag = "deliveries", request_body = Join,
-    responses((status = 200, body = DeliveryObject<'static>)))]
+    responses((status = 409, description = "the wake is over, or has a run already"), (status = 200, body = DeliveryObject<'static>)))]
 pub async fn join(caller: Caller, Path(delivery): Path<DeliveryId>, Body(body): Body<Join>) -> Answer {
     change(&caller, Command::JoinDelivery { delivery, run: RunId::parse(&body.run_id) }).await
 }

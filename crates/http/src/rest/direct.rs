@@ -17,6 +17,7 @@ use super::{channels, objects, query, unexpected};
 #[derive(Deserialize, ToSchema)]
 pub struct DirectBody {
     /// Everybody in it; the caller belongs to it, named or not.
+    #[schema(min_items = 1, max_items = 20)]
     member_ids: Vec<String>,
 }
 
@@ -104,6 +105,7 @@ pub struct PreferenceBody {
 }
 
 #[derive(Serialize, ToSchema)]
+#[schema(as = ChannelPreference)]
 pub struct Preference {
     #[schema(value_type = String)]
     channel_id: ChannelId,

@@ -10,14 +10,16 @@ use folkmoot_doors::lark::objects::{DraftObject, MessageObject, schemas};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::bounds::Limit;
 use super::error::ApiError;
-use super::extract::{Body, Caller, Path, Query, bounded, given};
+use super::extract::{Body, Caller, Path, Query, given};
 use super::reply::{self, Answer};
 use super::{objects, query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct DraftBody {
     channel_id: String,
+    #[schema(min_length = 1, max_length = 10000, pattern = "text")]
     content: String,
     thread_id: Option<String>,
 }
@@ -25,8 +27,8 @@ pub struct DraftBody {
 /// Hold a reply. It remembers the room version it was written against and expires after ten minutes.
 #[utoipa::path(post, path = "/v1/agents/{agent}/drafts", tag = "agent experience", request_body = DraftBody,
     responses((status = 201, body = DraftObject)))]
-pub async fn create(caller: Caller, Path(agent): Path<MemberId>, Body(body): Body<DraftBody>) -> Answer {
-    query::own_agent(&caller, agent)?;
+pub async fn create(caller: Caller, Path(agent): Path<String>, Body(body): Body<DraftBody>) -> Answer {
+    query::own_agent(&caller, &agent)?;
     let command = Command::CreateDraft {
         channel: ChannelId::parse(&body.channel_id),
         thread: given(body.thread_id, MessageId::parse),
@@ -43,17 +45,19 @@ pub struct DraftQuery {
     #[param(value_type = Option<schemas::DraftStatus>)]
     status: Option<DraftStatus>,
     /// At most 200; 50 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<50, 200>,
 }
 
 /// The agent's own drafts, newest first.
 #[utoipa::path(get, path = "/v1/agents/{agent}/drafts", tag = "agent experience", params(DraftQuery),
     responses((status = 200, body = [DraftObject])))]
-pub async fn list(caller: Caller, Path(agent): Path<MemberId>, Query(query): Query<DraftQuery>) -> Answer {
-    query::own_agent(&caller, agent)?;
+pub async fn list(caller: Caller, Path(agent): Path<String>, Query(query): Query<DraftQuery>) -> Answer {
+    let agent = query::own_agent(&caller, &agent)?;
     let now = caller.hub.now();
     let wanted = |_: &State, _: &_, draft: &Draft| query.status.is_none_or(|status| status_at(draft, now) == status);
-    let drafts = query::visible(&caller, Filter::owner(agent), bounded(query.limit, 50, 200), wanted).await?;
+    let drafts = query::visible(&caller, Filter::owner(agent), query.limit.get(), wanted).await?;
     let shown = |draft: &Draft| DraftObject { status: status_at(draft, now), ..DraftObject::from(draft) };
     reply::ok(&drafts.iter().map(shown).collect::<Vec<_>>())
 }
@@ -121,7 +125,7 @@ fn check_agent(caller: &Caller) -> Result<(), ApiError> {
 pub struct SendDraftBody {
     /// Send it although the conversation has moved on.
     #[serde(default, alias = "force")]
-    #[schema(value_type = bool)]
+    #[schema(value_type = Value, example = true)]
     force_version: Option<serde_json::Value>,
 }
 
@@ -149,7 +153,7 @@ pub struct DraftSent<'a> {
 
 /// Send a draft. When more than five messages came since it was written, that takes `force_version`; else 409.
 #[utoipa::path(post, path = "/v1/drafts/{draft}/send", tag = "agent experience", request_body = SendDraftBody,
-    responses((status = 201, body = DraftSent<'static>)))]
+    responses((status = 409, description = "the draft is stale, or its text waits for people (`held`)"), (status = 201, body = DraftSent<'static>)))]
 pub async fn send(caller: Caller, Path(draft): Path<DraftId>, Body(body): Body<SendDraftBody>) -> Answer {
     check_agent(&caller)?;
     let command = Command::SendDraft { draft, force: body.is_forced() };

@@ -68,8 +68,8 @@ pub async fn upload(caller: Caller, request: Request) -> Answer {
 
 /// The bytes of a file, by its id; what follows the first dot is for the reader's eyes.
 #[utoipa::path(get, path = "/drive.bin/{name}", tag = "files", responses(
-    (status = 200, description = "the whole file", content_type = "application/octet-stream"),
-    (status = 206, description = "the part that was asked for", content_type = "application/octet-stream"),
+    (status = 200, description = "the whole file", body = Vec<u8>, content_type = "application/octet-stream"),
+    (status = 206, description = "the part that was asked for", body = Vec<u8>, content_type = "application/octet-stream"),
     (status = 304, description = "the client has it already"),
     (status = 416, description = "there is no such part")))]
 pub async fn download(caller: Caller, Path(name): Path<String>, headers: HeaderMap) -> Answer {

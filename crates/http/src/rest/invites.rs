@@ -29,6 +29,7 @@ pub struct InviteBody {
     role: Option<Role>,
     /// Where the newcomer will be a member; left out: every open channel there is then.
     #[serde(default)]
+    #[schema(max_items = 50)]
     channel_ids: Vec<String>,
 }
 

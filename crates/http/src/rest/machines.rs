@@ -15,7 +15,7 @@ use super::unexpected;
 #[derive(Deserialize, ToSchema)]
 pub struct MachineBody {
     /// What its owner calls it.
-    #[schema(example = "laptop")]
+    #[schema(example = "laptop", min_length = 1, max_length = 64, pattern = "name")]
     name: String,
 }
 
@@ -77,7 +77,7 @@ impl<'a> MachineObject<'a> {
 
 /// Make a key for a machine of the caller's, with which `moot agentd` there carries the caller's agents.
 #[utoipa::path(post, path = "/v1/workspaces/{workspace}/machines", tag = "members", request_body = MachineBody,
-    responses((status = 201, body = NewMachine<'static>)))]
+    responses((status = 409, description = "the caller has as many machines as there may be"), (status = 201, body = NewMachine<'static>)))]
 pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<MachineBody>) -> Answer {
     let (key, key_hash) = Auth::new_key("lm");
     let add = Command::AddMachine { workspace, name: body.name, key_hash };

@@ -22,7 +22,7 @@ use super::{files, query, unexpected};
 #[derive(Deserialize, ToSchema)]
 pub struct NewMemberBody {
     /// Unique in the workspace, without regard to case.
-    #[schema(example = "codebot")]
+    #[schema(example = "codebot", min_length = 1, max_length = 64, pattern = "name")]
     name: String,
     #[serde(rename = "type")]
     #[schema(value_type = schemas::MemberKind, example = "agent")]
@@ -30,9 +30,12 @@ pub struct NewMemberBody {
     /// `member` when left out; only the owner makes an `admin`.
     #[schema(value_type = Option<schemas::Role>)]
     role: Option<Role>,
+    #[schema(max_length = 254, pattern = "email_or_none")]
     email: Option<String>,
     /// For a person: at least 8 characters.
+    #[schema(min_length = 8, max_length = 1024)]
     password: Option<String>,
+    #[schema(max_length = 64, pattern = "nick")]
     nick: Option<String>,
     #[schema(value_type = Option<schemas::RoleCard>)]
     role_card: Option<RoleCard>,
@@ -42,7 +45,7 @@ pub struct NewMemberBody {
 
 /// Add a person or an agent (owner or admin). The answer for an agent holds its API key, this once.
 #[utoipa::path(post, path = "/v1/workspaces/{workspace}/members", tag = "members", request_body = NewMemberBody,
-    responses((status = 201, body = NewMember<'static>)))]
+    responses((status = 409, description = "the name or the email is taken"), (status = 201, body = NewMember<'static>)))]
 pub async fn add(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<NewMemberBody>) -> Answer {
     // Hashing is dear, so those who may not add anybody are sent away before it.
     caller.query(|state, actor| access::admin(state, actor, workspace).map(drop))?;
@@ -98,9 +101,12 @@ pub async fn get(caller: Caller, Path((workspace, member)): Path<(WorkspaceId, S
 /// What is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
 pub struct MemberChange {
+    #[schema(min_length = 1, max_length = 64, pattern = "name")]
     name: Option<String>,
     /// Empty takes it away.
+    #[schema(max_length = 64, pattern = "nick")]
     nick: Option<String>,
+    #[schema(max_length = 254, pattern = "email_or_none")]
     email: Option<String>,
     /// Only the owner gives roles.
     #[schema(value_type = Option<schemas::Role>)]
@@ -111,7 +117,7 @@ pub struct MemberChange {
 
 /// Change a member: oneself, an agent one answers for, or anybody as an admin.
 #[utoipa::path(patch, path = "/v1/workspaces/{workspace}/members/{member}", tag = "members",
-    request_body = MemberChange, responses((status = 200, body = MemberView<'static>)))]
+    request_body = MemberChange, responses((status = 409, description = "the name or the email is taken"), (status = 200, body = MemberView<'static>)))]
 pub async fn update(
     caller: Caller,
     Path((workspace, member)): Path<(WorkspaceId, String)>,
@@ -178,7 +184,7 @@ pub struct AvatarBody {
 /// Set the caller's picture: a multipart `file`, or the id of a file uploaded before.
 #[utoipa::path(post, path = "/v1/members/me/avatar", tag = "members",
     request_body(content((AvatarBody = "application/json"), (files::UploadForm = "multipart/form-data"))),
-    responses((status = 200, body = MemberView<'static>)))]
+    responses((status = 404, description = "there is no such file"), (status = 200, body = MemberView<'static>)))]
 pub async fn set_avatar(caller: Caller, request: Request) -> Answer {
     let file = if files::is_multipart(request.headers()) {
         let received = files::receive(&caller, request).await?;

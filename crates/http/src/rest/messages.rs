@@ -13,20 +13,19 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::{IntoParams, ToSchema};
 
+use super::bounds::{Limit, Position, Skip};
 use super::error::ApiError;
-use super::extract::{Body, Caller, Path, Query, bounded, given};
+use super::extract::{Body, Caller, Path, Query, given};
 use super::reply::{self, Answer, Done};
 use super::{objects, query, unexpected};
 
-const MAX_PAGE: usize = 200;
-const MAX_REPLIES: usize = 1000;
 const MAX_KEY_CHARS: usize = 255;
 const MAX_EDITS: usize = 1000;
 
 #[derive(Deserialize, ToSchema)]
 pub struct MessageBody {
     /// At most 10,000 characters; may be left out with a file.
-    #[schema(value_type = String)]
+    #[schema(max_length = 10000, example = "hello @codebot")]
     content: Option<String>,
     /// `text` (default) or `markdown`.
     #[schema(value_type = Option<schemas::ContentType>)]
@@ -38,12 +37,15 @@ pub struct MessageBody {
     file_id: Option<String>,
     /// `user` when left out.
     #[serde(rename = "type")]
+    #[schema(max_length = 32, pattern = "plain")]
     kind: Option<String>,
     /// An object of at most 16,384 bytes, given back as it is.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Box<RawValue>>,
     /// The wake this answers (agents).
     delivery_id: Option<String>,
+    /// `false`: people are told as ever, and no agent is woken.
+    wake: Option<bool>,
 }
 
 /// Send a message. It is on disk when the answer comes.
@@ -51,7 +53,7 @@ pub struct MessageBody {
 /// With the header `Idempotency-Key` a repeat of the same request answers 200 with the first message and sends nothing.
 #[utoipa::path(post, path = "/v1/channels/{channel}/messages", tag = "messages", request_body = MessageBody,
     params(("Idempotency-Key" = Option<String>, Header, description = "any text of at most 255 characters")),
-    responses((status = 201, body = MessageObject<'static>),
+    responses((status = 409, description = "the text waits for people (`held`), or the wake has its answer (`already_answered`)"), (status = 201, body = MessageObject<'static>),
         (status = 200, body = MessageObject<'static>, description = "the key was used before; this is that message")))]
 pub async fn send(
     caller: Caller,
@@ -69,6 +71,7 @@ pub async fn send(
         metadata: body.metadata,
         key: idempotency_key(&headers)?,
         delivery: given(body.delivery_id, DeliveryId::parse),
+        is_quiet: body.wake == Some(false),
         ..Send::default()
     };
     let Reply::Sent { message, repeated } = caller.execute(Command::Send(send)).await? else {
@@ -101,13 +104,21 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// At most 200; 50 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<50, 200>,
     /// Only messages before this `seq` (or this message's id).
-    before: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    before: Position,
     /// Only messages after this `seq` (or this message's id): the oldest of them, still listed newest first.
-    after: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    after: Position,
     /// How many of the newest to skip.
-    offset: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    offset: Skip,
     /// Also the replies in threads, for a client that catches up.
     replies: Option<bool>,
 }
@@ -118,31 +129,23 @@ pub struct PageQuery {
 pub async fn page(caller: Caller, Path(channel): Path<ChannelId>, Query(query): Query<PageQuery>) -> Answer {
     caller.query(|state, actor| access::room_to_read(state, actor, channel).map(drop))?;
     let page = Page {
-        before: position(&caller, channel, "before", query.before).await?,
-        after: position(&caller, channel, "after", query.after).await?,
-        offset: query.offset.unwrap_or(0),
-        limit: bounded(query.limit, 50, MAX_PAGE),
+        before: seq_of(&caller, channel, query.before).await?,
+        after: seq_of(&caller, channel, query.after).await?,
+        offset: query.offset.get(),
+        limit: query.limit.get(),
         with_replies: query.replies.unwrap_or(false),
     };
     let messages = caller.read(move |reader| reader.messages(channel, page)).await?;
     Ok(objects::messages(&caller.hub, &messages))
 }
 
-/// A position in a channel: a number, or the id of a message, as older clients send it.
-async fn position(
-    caller: &Caller,
-    channel: ChannelId,
-    name: &str,
-    text: Option<String>,
-) -> Result<Option<u64>, ApiError> {
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    if let Ok(seq) = text.parse() {
-        return Ok(Some(seq));
-    }
-    if !text.starts_with(MessageId::PREFIX) {
-        return Err(ApiError::bad_request(format!("{name} must be the `seq` or the id of a message")));
-    }
-    let id = MessageId::parse(&text);
+/// The number of a position in a channel; none when it is anywhere.
+async fn seq_of(caller: &Caller, channel: ChannelId, position: Position) -> Result<Option<u64>, ApiError> {
+    let id = match position {
+        Position::Anywhere => return Ok(None),
+        Position::Seq(seq) => return Ok(Some(seq)),
+        Position::Message(id) => id,
+    };
     let found = caller.read(move |reader| reader.message(id)).await?;
     let message = found.filter(|message| message.channel == channel).ok_or(refusal::MESSAGE_NOT_FOUND)?;
     Ok(Some(message.seq))
@@ -157,6 +160,7 @@ pub async fn get(caller: Caller, Path(id): Path<MessageId>) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub struct EditBody {
+    #[schema(min_length = 1, max_length = 10000, pattern = "text")]
     content: String,
 }
 
@@ -180,9 +184,13 @@ pub async fn delete(caller: Caller, Path(message): Path<MessageId>) -> Answer {
 #[into_params(parameter_in = Query)]
 pub struct ThreadQuery {
     /// How many replies, the newest of them; at most 1000, which is also what is meant when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<1000, 1000>,
     /// Only replies before this `seq` (or this message's id).
-    before: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    before: Position,
 }
 
 /// A message and the replies below it, oldest first. For a reply, the thread it stands in.
@@ -194,8 +202,8 @@ pub async fn thread(caller: Caller, Path(id): Path<MessageId>, Query(query): Que
         return Err(refusal::MESSAGE_NOT_FOUND.into());
     }
     let root = message.thread.unwrap_or(id);
-    let before = position(&caller, message.channel, "before", query.before).await?;
-    let limit = bounded(query.limit, MAX_REPLIES, MAX_REPLIES);
+    let before = seq_of(&caller, message.channel, query.before).await?;
+    let limit = query.limit.get();
     let messages = caller.read(move |reader| reader.thread(root, before, limit)).await?;
     Ok(objects::messages(&caller.hub, &messages))
 }

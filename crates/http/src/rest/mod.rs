@@ -8,6 +8,8 @@
 
 #![expect(unused_qualifications, reason = "`utoipa::path` writes the full paths of the query types it describes")]
 
+mod compress;
+mod cors;
 mod foreign;
 mod objects;
 mod rights;
@@ -37,23 +39,28 @@ mod runs;
 mod search;
 mod tasks;
 mod terminal;
+mod threads;
 mod usage;
 mod webhooks;
 mod workspaces;
 
+mod complete;
 mod deliveries;
 mod describe;
 mod page;
+mod path_parts;
+mod refusals;
+mod shapes;
 mod surface;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get};
 use folkmoot_hub::Hub;
-use folkmoot_hub::request::{ApiError, Surface, error, extract, query, reply, unexpected};
+use folkmoot_hub::request::{ApiError, Surface, bounds, error, extract, query, reply, unexpected};
 
-pub use self::describe::{Described, openapi_json};
+pub use self::describe::{Described, asyncapi_json, described_twice, openapi_json};
 
 /// `/v1`, `/webhooks`, `/openapi.json` and `/docs`: those of the hub itself, and what its services bring.
 pub fn router(hub: Hub, services: Vec<Surface>) -> Router {
@@ -68,7 +75,9 @@ pub fn router(hub: Hub, services: Vec<Surface>) -> Router {
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         // Every body is limited where it is read: JSON to 1 MB, files to 32 MB.
         .layer(DefaultBodyLimit::disable())
-        .layer(from_fn_with_state(hub, foreign::refuse))
+        .layer(from_fn(compress::answers))
+        .layer(from_fn_with_state(hub.clone(), foreign::refuse))
+        .layer(from_fn_with_state(hub, cors::share))
 }
 
 fn not_found() -> ApiError {

@@ -8,7 +8,8 @@ use folkmoot_hub::readings;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::{Caller, Path, Query, bounded, given};
+use super::bounds::{GivenNotification, Limit};
+use super::extract::{Caller, Path, Query};
 use super::reply::{self, Answer, Count};
 use super::unexpected;
 
@@ -17,20 +18,26 @@ use super::unexpected;
 pub struct NotificationQuery {
     /// Only those that were not read.
     unread: Option<bool>,
+    /// The same, as the inbox calls it.
+    unread_only: Option<bool>,
     /// At most 200; 50 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<50, 200>,
     /// Only those older than this one.
-    before: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    before: GivenNotification,
 }
 
 /// The newest notifications, newest first.
 #[utoipa::path(get, path = "/v1/notifications", tag = "notifications", params(NotificationQuery),
     responses((status = 200, body = [NotificationObject<'static>])))]
 pub async fn list(caller: Caller, Query(query): Query<NotificationQuery>) -> Answer {
-    let states: &[&str] = if query.unread == Some(true) { &[NEW] } else { &[] };
-    let before = given(query.before, NotificationId::parse).map(|notification| notification.0);
+    let states: &[&str] = if query.unread.or(query.unread_only) == Some(true) { &[NEW] } else { &[] };
+    let before = query.before.get().map(|notification| notification.0);
     let filter = Filter::owner(caller.id()).states(states).before(before);
-    let found = readings::notifications(&caller.hub, filter, bounded(query.limit, 50, 200)).await?;
+    let found = readings::notifications(&caller.hub, filter, query.limit.get()).await?;
     reply::ok(&found.iter().map(NotificationObject::from).collect::<Vec<_>>())
 }
 

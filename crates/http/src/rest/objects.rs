@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
-use folkmoot_core::{Millis, Refusal, State, refusal};
+use folkmoot_core::{Refusal, State, moment, refusal};
 use folkmoot_doors::lark::objects::{ChannelObject, DaemonAgentObject, MemberObject, MessageObject, schemas};
 use folkmoot_hub::Hub;
 use serde::Serialize;
@@ -85,6 +85,10 @@ pub struct AgentObject<'a> {
     #[schema(value_type = schemas::Presence)]
     pub status: Presence,
     pub online: bool,
+    #[schema(value_type = String)]
+    pub workspace_id: WorkspaceId,
+    /// The name of the workspace.
+    pub workspace: &'a str,
     pub capabilities: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schemas::Runtime, required = false)]
@@ -92,7 +96,7 @@ pub struct AgentObject<'a> {
 }
 
 impl<'a> AgentObject<'a> {
-    pub fn new(agent: &'a Member, state: &State) -> Self {
+    pub fn new(agent: &'a Member, state: &'a State) -> Self {
         let status = state.presence_of(agent.id);
         Self {
             id: agent.id,
@@ -100,6 +104,8 @@ impl<'a> AgentObject<'a> {
             kind: agent.kind,
             status,
             online: status != Presence::Offline,
+            workspace_id: agent.workspace,
+            workspace: state.workspace(agent.workspace).map_or("", |workspace| &workspace.name),
             capabilities: agent.role_card.as_ref().map_or(&[], |card| &card.capabilities),
             runtime: agent.runtime.as_ref(),
         }
@@ -153,7 +159,9 @@ pub struct DaemonObject {
     #[schema(example = "online")]
     pub status: &'static str,
     pub agent_count: usize,
-    pub started_at: Millis,
+    /// As text (`2026-01-31T12:00:00.000Z`): the terminal client reads nothing else here.
+    #[schema(format = DateTime)]
+    pub started_at: String,
     pub agents: Vec<DaemonAgentObject>,
 }
 
@@ -165,7 +173,7 @@ impl DaemonObject {
             member_id: state.machine_behind(daemon.member).map_or(daemon.member, |machine| machine.owner),
             status: "online",
             agent_count: daemon.agents.len(),
-            started_at: daemon.started_at,
+            started_at: moment::iso(daemon.started_at),
             agents: daemon.agents.iter().map(DaemonAgentObject::from).collect(),
         }
     }

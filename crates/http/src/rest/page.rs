@@ -4,7 +4,6 @@ use axum::response::Response;
 use bytes::Bytes;
 use folkmoot_hub::request::document;
 use serde_json::{Map, Value};
-use utoipa::openapi::OpenApi;
 
 const STYLE: &str = include_str!("page.css");
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -20,10 +19,9 @@ pub async fn style() -> Response {
 }
 
 /// The whole page.
-pub fn html(openapi: &OpenApi) -> String {
-    let document = serde_json::to_value(openapi).unwrap_or_default();
+pub fn html(document: &Value) -> String {
     let mut page = Page(String::new());
-    page.write(&document);
+    page.write(document);
     page.0
 }
 
@@ -79,7 +77,7 @@ impl Page {
         self.escaped(text_of(info, "version"));
         self.raw("</small></h1>");
         self.element("p", text_of(info, "description"));
-        self.raw("<p>The same for programs: <a href=\"/openapi.json\">openapi.json</a></p></header>");
+        self.raw("<p>The same for programs: <a href=\"/openapi.json\">openapi.json</a>, and for the socket <a href=\"/asyncapi.json\">asyncapi.json</a></p></header>");
         self.navigation(document);
         self.raw("<main>");
         for area in list_of(&document["tags"]) {
@@ -130,7 +128,7 @@ impl Page {
         }
         self.parameters(list_of(&operation["parameters"]));
         self.body(document, &operation["requestBody"]);
-        self.responses(&operation["responses"]);
+        self.responses(document, &operation["responses"]);
         self.raw("</details>");
     }
 
@@ -167,12 +165,14 @@ impl Page {
         }
     }
 
-    fn responses(&mut self, responses: &Value) {
+    fn responses(&mut self, document: &Value, responses: &Value) {
         self.raw("<h3>Answers</h3><ul>");
         for (status, response) in fields_of(responses) {
             self.raw("<li><code>");
-            self.escaped(if status == "default" { "4xx, 5xx" } else { status });
+            self.escaped(status);
             self.raw("</code> ");
+            let name = response["$ref"].as_str().and_then(|reference| reference.rsplit('/').next());
+            let response = name.map_or(response, |name| &document["components"]["responses"][name]);
             let schemas = fields_of(&response["content"]).map(|(_, content)| &content["schema"]);
             for schema in schemas.filter(|schema| !schema.is_null()) {
                 self.kind(schema);
@@ -295,9 +295,8 @@ mod tests {
 
     #[test]
     fn the_page_shows_every_operation_once() {
-        let openapi = super::super::describe::whole(&[]);
-        let page = html(&openapi);
-        let document = serde_json::to_value(&openapi).unwrap();
+        let document = super::super::describe::whole(&[]);
+        let page = html(&document);
         for (path, item) in fields_of(&document["paths"]) {
             for (_, operation) in fields_of(item) {
                 let id = format!("<details id=\"{}\">", text_of(operation, "operationId"));

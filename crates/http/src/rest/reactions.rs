@@ -12,7 +12,7 @@ use super::{query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct ReactionBody {
-    #[schema(example = "👍")]
+    #[schema(example = "👍", min_length = 1, max_length = 32, pattern = "line")]
     emoji: String,
 }
 
@@ -45,7 +45,7 @@ fn rows(message: &Message) -> impl Iterator<Item = ReactionObject<'_>> {
 
 /// React to a message; the same reaction again changes nothing.
 #[utoipa::path(post, path = "/v1/messages/{message}/reactions", tag = "reactions", request_body = ReactionBody,
-    responses((status = 201, body = ReactionObject<'static>)))]
+    responses((status = 507, description = "the message has as many reactions as there may be"), (status = 201, body = ReactionObject<'static>)))]
 pub async fn add(caller: Caller, Path(message): Path<MessageId>, Body(body): Body<ReactionBody>) -> Answer {
     let emoji = body.emoji.trim().to_owned();
     let command = Command::React { message, emoji: emoji.clone(), on: true };

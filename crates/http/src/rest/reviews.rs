@@ -6,10 +6,12 @@ use folkmoot_core::model::*;
 use folkmoot_core::record::Filter;
 use folkmoot_core::{State, access, refusal};
 use folkmoot_doors::lark::objects::ReviewObject;
+use folkmoot_doors::lark::objects::schemas::{self, ReviewStatus};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Body, Caller, Path, Query, bounded, given};
+use super::bounds::{GivenMember, Limit};
+use super::extract::{Body, Caller, Path, Query, given};
 use super::reply::{self, Answer};
 use super::{query, unexpected};
 
@@ -17,6 +19,7 @@ use super::{query, unexpected};
 pub struct ReviewBody {
     /// Who is asked.
     reviewer_id: String,
+    #[schema(min_length = 1, max_length = 500, pattern = "line")]
     subject: String,
     #[serde(default)]
     content: String,
@@ -27,6 +30,17 @@ pub struct ReviewBody {
     summary = "Ask for a review.", request_body = ReviewBody, responses((status = 201, body = ReviewObject)))]
 pub async fn request(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<ReviewBody>) -> Answer {
     caller.within(workspace)?;
+    ask(&caller, body).await
+}
+
+#[utoipa::path(post, path = "/v1/reviews", tag = "agent experience",
+    summary = "Ask for a review in the caller's workspace.", request_body = ReviewBody,
+    responses((status = 404, description = "what it names does not exist, or the caller may not see it"), (status = 201, body = ReviewObject)))]
+pub async fn request_here(caller: Caller, Body(body): Body<ReviewBody>) -> Answer {
+    ask(&caller, body).await
+}
+
+async fn ask(caller: &Caller, body: ReviewBody) -> Answer {
     let command = Command::RequestReview {
         reviewer: MemberId::parse(&body.reviewer_id),
         subject: body.subject,
@@ -41,10 +55,15 @@ pub async fn request(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(bo
 #[into_params(parameter_in = Query)]
 pub struct ReviewQuery {
     /// `pending`, or the reviewer's word.
-    status: Option<String>,
-    reviewer_id: Option<String>,
+    status: Option<ReviewStatus>,
+    /// Only those that this member is asked for.
+    #[serde(default)]
+    #[param(inline)]
+    reviewer_id: GivenMember,
     /// At most 200; 100 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<100, 200>,
 }
 
 /// The reviews the caller may see, newest first.
@@ -52,14 +71,22 @@ pub struct ReviewQuery {
     responses((status = 200, body = [ReviewObject])))]
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(query): Query<ReviewQuery>) -> Answer {
     caller.within(workspace)?;
-    let reviewer = given(query.reviewer_id, MemberId::parse).map(|member| member.0);
+    let reviewer = query.reviewer_id.get().map(|member| member.0);
     let filter = Filter { owner: reviewer, ..Filter::workspace(workspace) };
     let wanted = |state: &State, member: &Member, review: &Review| {
-        query.status.as_ref().is_none_or(|status| review.status == *status)
+        query.status.is_none_or(|status| review.status == status.word())
             && access::may_see_review(state, member, review)
     };
-    let reviews = query::visible(&caller, filter, bounded(query.limit, 100, 200), wanted).await?;
+    let reviews = query::visible(&caller, filter, query.limit.get(), wanted).await?;
     reply::ok(&reviews.iter().map(ReviewObject::from).collect::<Vec<_>>())
+}
+
+/// The reviews of the caller's workspace that the caller may see, newest first.
+#[utoipa::path(get, path = "/v1/reviews", tag = "agent experience", params(ReviewQuery),
+    responses((status = 200, body = [ReviewObject])))]
+pub async fn list_here(caller: Caller, query: Query<ReviewQuery>) -> Answer {
+    let workspace = caller.workspace()?;
+    list(caller, Path(workspace), query).await
 }
 
 #[utoipa::path(get, path = "/v1/reviews/{review}", tag = "agent experience", summary = "One review.",
@@ -71,8 +98,7 @@ pub async fn get(caller: Caller, Path(id): Path<ReviewId>) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub struct Verdict {
-    /// `approved`, `changes_requested`, `rejected`, `denied` or `commented`.
-    #[schema(example = "approved")]
+    #[schema(value_type = schemas::ReviewVerdict, example = "approved")]
     status: String,
     comment: Option<String>,
 }

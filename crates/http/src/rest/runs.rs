@@ -16,8 +16,9 @@ use folkmoot_doors::lark::objects::{ActionObject, RunObject};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::bounds::{GivenRun, Limit, Skip};
 use super::error::ApiError;
-use super::extract::{Caller, Carrier, Path, Query, bounded, given};
+use super::extract::{Caller, Carrier, Path, Query};
 use super::reply::{self, Answer};
 use super::{files, query, unexpected};
 
@@ -34,9 +35,12 @@ pub struct RunWithActions<'a> {
 #[into_params(parameter_in = Query)]
 pub struct ActionQuery {
     /// Only actions with an event after this `seq`: what happened since the caller last looked.
-    after: Option<u32>,
+    #[param(inline)]
+    after: Option<Skip>,
     /// At most 1000; 200 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<200, 1000>,
 }
 
 /// One run with its actions.
@@ -47,9 +51,9 @@ pub async fn get(caller: Caller, Path(id): Path<RunId>, Query(query): Query<Acti
     let filter = Filter::scope(id.0).limit(usize::MAX);
     let mut actions = caller.read(move |reader| reader.list::<RunAction>(&filter)).await?;
     let count = actions.len();
-    actions.retain(|action| query.after.is_none_or(|after| action.seq > after));
+    actions.retain(|action| query.after.is_none_or(|after| action.seq > after.number()));
     actions.sort_unstable_by_key(|action| action.seq);
-    actions.truncate(bounded(query.limit, 200, 1000));
+    actions.truncate(query.limit.get());
     let tally = Tally { count: u32::try_from(count).unwrap_or(u32::MAX), ..Tally::default() };
     let name = name_of(&caller, &run);
     let run = RunObject::named(&run, &name, Some(tally));
@@ -63,12 +67,16 @@ fn name_of(caller: &Caller, run: &Run) -> String {
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct RunQuery {
-    /// `running`, `waiting`, `completed`, `failed`, `cancelled`; or `open` for all that have not ended.
-    state: Option<String>,
+    /// Only runs in this state; `open` for all that have not ended.
+    state: Option<RunFilter>,
     /// At most 200; 50 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<50, 200>,
     /// Only runs that began before this one.
-    before: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    before: GivenRun,
 }
 
 /// The runs of a channel, newest first.
@@ -88,7 +96,7 @@ pub async fn of_workspace(caller: Caller, Path(workspace): Path<WorkspaceId>, Qu
 }
 
 async fn list(caller: &Caller, filter: Filter, query: RunQuery) -> Answer {
-    let (states, open_only) = wanted_states(query.state.as_deref())?;
+    let (states, open_only) = query.state.map_or((None, false), RunFilter::wanted);
     let filter = filter.states(if open_only {
         &[OPEN]
     } else if states.is_some() {
@@ -96,11 +104,11 @@ async fn list(caller: &Caller, filter: Filter, query: RunQuery) -> Answer {
     } else {
         &[]
     });
-    let filter = filter.before(given(query.before, RunId::parse).map(|run| run.0));
+    let filter = filter.before(query.before.get().map(|run| run.0));
     let wanted = |state: &State, member: &Member, run: &Run| {
         states.is_none_or(|wanted| run.state == wanted) && access::may_see_run(state, member, run)
     };
-    let runs: Vec<Run> = query::visible(caller, filter, bounded(query.limit, 50, 200), wanted).await?;
+    let runs: Vec<Run> = query::visible(caller, filter, query.limit.get(), wanted).await?;
     let counts = counts_of(caller, &runs).await?;
     let names: Vec<_> = runs.iter().map(|run| name_of(caller, run)).collect();
     let objects = runs
@@ -111,21 +119,30 @@ async fn list(caller: &Caller, filter: Filter, query: RunQuery) -> Answer {
     reply::ok(&objects.collect::<Vec<_>>())
 }
 
-/// Which state was asked for, and whether only open runs can be in it.
-fn wanted_states(text: Option<&str>) -> Result<(Option<RunState>, bool), ApiError> {
-    Ok(match text.filter(|text| !text.is_empty()) {
-        None => (None, false),
-        Some("open") => (None, true),
-        Some("running") => (Some(RunState::Running), true),
-        Some("waiting") => (Some(RunState::Waiting), true),
-        Some("completed") => (Some(RunState::Completed), false),
-        Some("failed") => (Some(RunState::Failed), false),
-        Some("cancelled") => (Some(RunState::Cancelled), false),
-        Some(_) => {
-            let states = "state must be one of running, waiting, completed, failed, cancelled, open";
-            return Err(ApiError::bad_request(states));
+/// A state of runs that can be asked for.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunFilter {
+    Open,
+    Running,
+    Waiting,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl RunFilter {
+    /// Which state that is, and whether only open runs can be in it.
+    fn wanted(self) -> (Option<RunState>, bool) {
+        match self {
+            Self::Open => (None, true),
+            Self::Running => (Some(RunState::Running), true),
+            Self::Waiting => (Some(RunState::Waiting), true),
+            Self::Completed => (Some(RunState::Completed), false),
+            Self::Failed => (Some(RunState::Failed), false),
+            Self::Cancelled => (Some(RunState::Cancelled), false),
         }
-    })
+    }
 }
 
 /// How many actions each has had: what has ended says so itself, what is open is counted.
@@ -148,7 +165,7 @@ async fn counts_of(caller: &Caller, runs: &[Run]) -> Result<Vec<u32>, ApiError> 
 ///
 /// The agent is told to stop; the run ends as `cancelled` when it does, or at once when the agent cannot be reached.
 #[utoipa::path(post, path = "/v1/runs/{run}/stop", tag = "runs",
-    responses((status = 200, body = RunObject<'static>)))]
+    responses((status = 409, description = "the run has ended"), (status = 200, body = RunObject<'static>)))]
 pub async fn stop(caller: Caller, Path(run): Path<RunId>) -> Answer {
     let command = Command::Run(RunCommand::Stop { run });
     let Reply::Run { run, .. } = caller.execute(command).await? else { return Err(unexpected()) };
@@ -161,12 +178,18 @@ fn shown(caller: &Caller, run: &Arc<Run>) -> Answer {
     reply::ok(&RunObject::named(run, &name, tally))
 }
 
+/// A diff is bytes: what a file says need not be UTF-8.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "describes a body that is read as it arrives")]
+pub struct DiffBytes(Vec<u8>);
+
 /// The changes of a run as a unified diff (the agent, or the member or machine whose daemon carries it).
 ///
 /// At most 4 MiB; a later one takes the place of the one before.
 #[utoipa::path(put, path = "/v1/runs/{run}/diff", tag = "runs",
-    request_body(content = String, content_type = "text/x-diff"),
-    responses((status = 200, body = RunObject<'static>)))]
+    request_body(content = inline(DiffBytes), content_type = "text/x-diff"),
+    responses((status = 409, description = "the run has ended"), (status = 507), (status = 200, body = RunObject<'static>)))]
 pub async fn put_diff(Carrier(caller): Carrier, Path(run): Path<RunId>, request: Request) -> Answer {
     let received = files::receive_whole(&caller, request, "text/x-diff", folkmoot_core::decide::MAX_DIFF_BYTES).await?;
     let (run, replaced) = files::keep_diff(&caller, run, received).await?;
@@ -178,7 +201,7 @@ pub async fn put_diff(Carrier(caller): Carrier, Path(run): Path<RunId>, request:
 
 /// The changes of a run, if it has brought them.
 #[utoipa::path(get, path = "/v1/runs/{run}/diff", tag = "runs", responses(
-    (status = 200, description = "the diff", content_type = "text/x-diff")))]
+    (status = 200, description = "the diff", body = String, content_type = "text/x-diff")))]
 pub async fn diff(caller: Caller, Path(id): Path<RunId>) -> Answer {
     let run = query::one(&caller, id, refusal::RUN_NOT_FOUND, access::may_see_run).await?;
     let file = run.diff.ok_or_else(|| ApiError::not_found("the run has no diff"))?;

@@ -46,12 +46,14 @@ surface! {
     messages::send, messages::page;
     messages::get, messages::edit, messages::delete;
     messages::thread;
+    threads::list;
     messages::edits;
     reactions::add, reactions::list;
     reactions::remove;
     pins::add, pins::list;
     pins::remove;
     search::search;
+    search::search_messages;
     direct::open;
     direct::list;
     direct::unread;
@@ -70,10 +72,11 @@ surface! {
     drafts::validate, drafts::validate_by_post;
     drafts::send;
     drafts::cancel;
-    items::put, items::list;
+    items::put, items::put_by_post, items::list;
     items::search;
     items::put_one, items::get, items::delete;
     reviews::request, reviews::list;
+    reviews::request_here, reviews::list_here;
     reviews::get, reviews::decide;
     approvals::request, approvals::list;
     approvals::get, approvals::decide;
@@ -109,6 +112,7 @@ surface! {
     admin::backup;
     terminal::status;
     terminal::list_agents;
+    terminal::list_agents_as_admin;
     terminal::list_channels;
     terminal::register;
     terminal::heartbeat;

@@ -9,14 +9,17 @@ use folkmoot_doors::lark::objects::{TaskObject, schemas};
 use serde::{Deserialize, Deserializer};
 use utoipa::{IntoParams, ToSchema};
 
-use super::extract::{Body, Caller, Path, Query, bounded, given};
+use super::bounds::{GivenChannel, GivenMember, GivenTask, Limit};
+use super::extract::{Body, Caller, Path, Query, given};
 use super::reply::{self, Answer, Done};
 use super::{query, unexpected};
 
 #[derive(Deserialize, ToSchema)]
 pub struct NewTaskBody {
+    #[schema(min_length = 1, max_length = 300, pattern = "line")]
     title: String,
     #[serde(default)]
+    #[schema(max_length = 10000)]
     description: String,
     /// The channel whose members may see it; left out, everybody in the workspace may.
     channel_id: Option<String>,
@@ -51,12 +54,22 @@ pub struct TaskQuery {
     /// `todo`, `in_progress`, `review` or `done`.
     #[param(value_type = Option<schemas::TaskStatus>)]
     status: Option<TaskStatus>,
-    assigned_to: Option<String>,
-    channel_id: Option<String>,
+    /// Only those of this member.
+    #[serde(default)]
+    #[param(inline)]
+    assigned_to: GivenMember,
+    /// Only those of this channel.
+    #[serde(default)]
+    #[param(inline)]
+    channel_id: GivenChannel,
     /// At most 500; 200 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<200, 500>,
     /// Only tasks older than this one.
-    before: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    before: GivenTask,
 }
 
 /// The tasks the caller may see, newest first.
@@ -65,15 +78,15 @@ pub struct TaskQuery {
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(query): Query<TaskQuery>) -> Answer {
     caller.within(workspace)?;
     let filter = Filter {
-        scope: given(query.channel_id, ChannelId::parse).map(|channel| channel.0),
-        owner: given(query.assigned_to, MemberId::parse).map(|member| member.0),
-        before: given(query.before, TaskId::parse).map(|task| task.0),
+        scope: query.channel_id.get().map(|channel| channel.0),
+        owner: query.assigned_to.get().map(|member| member.0),
+        before: query.before.get().map(|task| task.0),
         ..Filter::workspace(workspace)
     };
     let wanted = |state: &State, member: &Member, task: &Task| {
         query.status.is_none_or(|status| task.status == status) && may_see(state, member, task)
     };
-    let tasks = query::visible(&caller, filter, bounded(query.limit, 200, 500), wanted).await?;
+    let tasks = query::visible(&caller, filter, query.limit.get(), wanted).await?;
     reply::ok(&tasks.iter().map(TaskObject::from).collect::<Vec<_>>())
 }
 
@@ -91,7 +104,9 @@ pub async fn get(caller: Caller, Path(id): Path<TaskId>) -> Answer {
 /// What is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
 pub struct TaskChange {
+    #[schema(min_length = 1, max_length = 300, pattern = "line")]
     title: Option<String>,
+    #[schema(max_length = 10000)]
     description: Option<String>,
     /// `todo`, `in_progress`, `review` or `done`.
     #[schema(value_type = Option<schemas::TaskStatus>)]
@@ -112,7 +127,7 @@ fn also_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option
 
 /// Change a task.
 #[utoipa::path(patch, path = "/v1/tasks/{task}", tag = "tasks", request_body = TaskChange,
-    responses((status = 200, body = TaskObject)))]
+    responses((status = 409, description = "somebody else has the task"), (status = 200, body = TaskObject)))]
 pub async fn update(caller: Caller, Path(task): Path<TaskId>, Body(body): Body<TaskChange>) -> Answer {
     let update = UpdateTask {
         task,
@@ -127,7 +142,7 @@ pub async fn update(caller: Caller, Path(task): Path<TaskId>, Body(body): Body<T
 }
 
 /// Take a task that nobody has. Of many who try at once, one gets it; the others get 409.
-#[utoipa::path(post, path = "/v1/tasks/{task}/claim", tag = "tasks", responses((status = 200, body = TaskObject)))]
+#[utoipa::path(post, path = "/v1/tasks/{task}/claim", tag = "tasks", responses((status = 409, description = "somebody else has the task"), (status = 200, body = TaskObject)))]
 pub async fn claim(caller: Caller, Path(task): Path<TaskId>) -> Answer {
     let Reply::Task(task) = caller.execute(Command::ClaimTask { task }).await? else { return Err(unexpected()) };
     reply::ok(&TaskObject::from(&task))

@@ -1,7 +1,9 @@
 //! What Lark's terminal client calls: the caller's workspace without naming it, and the daemons that carry agents.
 
+use std::sync::Arc;
+
 use axum::extract::State as AppState;
-use folkmoot_core::command::{AddMember, Command, Reply, UpdateMember};
+use folkmoot_core::command::{AddMember, Command, Reply, UpdateMember, WakeAbout};
 use folkmoot_core::ids::*;
 use folkmoot_core::model::*;
 use folkmoot_core::{Actor, Refusal, State, access, refusal};
@@ -14,7 +16,7 @@ use utoipa::ToSchema;
 use super::admin::Figures;
 use super::agents::{NewAgent, NewAgentBody, with_invitation};
 use super::error::ApiError;
-use super::extract::{Body, Caller, Path};
+use super::extract::{Body, Caller, Path, given};
 use super::objects::{AgentObject, DAEMON_NOT_FOUND, DaemonObject, Unread};
 use super::reply::{self, Answer};
 use super::{agents, channels, direct, unexpected};
@@ -55,6 +57,13 @@ pub async fn list_agents(caller: Caller) -> Answer {
     agents::list(caller, Path(workspace)).await
 }
 
+#[utoipa::path(get, path = "/v1/admin/agents", tag = "terminal",
+    summary = "The same list, under the address that older terminal clients ask.",
+    responses((status = 200, body = [AgentObject<'static>])))]
+pub async fn list_agents_as_admin(caller: Caller) -> Answer {
+    list_agents(caller).await
+}
+
 #[utoipa::path(get, path = "/v1/channels", tag = "terminal", summary = "The channels the caller may read.",
     responses((status = 200, body = [ChannelObject<'static>])))]
 pub async fn list_channels(caller: Caller) -> Answer {
@@ -62,9 +71,10 @@ pub async fn list_channels(caller: Caller) -> Answer {
     channels::readable(&caller, workspace, |_| true)
 }
 
-/// Register an agent: by invitation, or as an admin. An agent that calls this itself renews its role card.
+/// Register an agent: by invitation, or as an admin. An agent that calls this itself renews its role card, and whoever answers
+/// for an agent of this name gets that one again: terminal clients register theirs at every start.
 #[utoipa::path(post, path = "/v1/agents/register", tag = "terminal", request_body = NewAgentBody,
-    responses((status = 201, body = NewAgent<'static>), (status = 200, body = NewAgent<'static>)))]
+    responses((status = 409, description = "the name is taken"), (status = 201, body = NewAgent<'static>), (status = 200, body = NewAgent<'static>)))]
 pub async fn register(
     AppState(hub): AppState<Hub>,
     caller: Option<Caller>,
@@ -94,17 +104,12 @@ fn invited_to(state: &State, hash: &KeyHash, now: folkmoot_core::Millis) -> Opti
 
 async fn add_or_renew(caller: &Caller, body: &NewAgentBody) -> Answer {
     let member = caller.query(|state, actor| access::member(state, actor).cloned())?;
-    let (role_card, runtime) = body.card_and_runtime();
     if member.is_agent() {
-        // Without a connection it is not there, whatever it says of itself; its role card counts all the same.
-        let command = if is_there(caller, member.id)? {
-            Command::Hello { role_card, runtime: Some(runtime) }
-        } else {
-            let role_card = Some(role_card);
-            Command::UpdateMember(UpdateMember { member: member.id, role_card, ..UpdateMember::default() })
-        };
-        caller.execute(command).await?;
-        return reply::ok(&NewAgent::new(&member, None));
+        return renew_oneself(caller, &member, body).await;
+    }
+    let (role_card, runtime) = body.card_and_runtime();
+    if let Some(agent) = own_agent_named(caller, &body.name)? {
+        return renew(caller, &agent, body).await;
     }
     let (api_key, key_hash) = Auth::new_key("lr");
     let add = AddMember {
@@ -123,6 +128,39 @@ async fn add_or_renew(caller: &Caller, body: &NewAgentBody) -> Answer {
     reply::created(&NewAgent::new(&agent, Some(&api_key)))
 }
 
+/// An agent says who it is; what it does not say stays as it is.
+async fn renew_oneself(caller: &Caller, agent: &Member, body: &NewAgentBody) -> Answer {
+    let (_, runtime) = body.card_and_runtime();
+    let said = body.card();
+    // Without a connection it is not there, whatever it says of itself; its role card counts all the same.
+    let is_there = is_there(caller, agent.id)?;
+    if is_there && (said.is_some() || runtime != Runtime::default()) {
+        let role_card = said.or_else(|| agent.role_card.clone()).unwrap_or_default();
+        caller.execute(Command::Hello { role_card, runtime: Some(runtime) }).await?;
+        return reply::ok(&NewAgent::new(agent, None));
+    }
+    renew(caller, agent, body).await
+}
+
+/// The agent of this name, where the caller answers for it.
+fn own_agent_named(caller: &Caller, name: &str) -> Result<Option<Arc<Member>>, ApiError> {
+    caller.query(|state, actor| {
+        let member = access::member(state, actor)?;
+        let named = state.member_named(member.workspace, name.trim());
+        Ok(named.filter(|agent| access::may_carry(member, agent)).cloned())
+    })
+}
+
+/// An agent that is there already: it keeps its key, and what is not said of it stays.
+async fn renew(caller: &Caller, agent: &Member, body: &NewAgentBody) -> Answer {
+    if let Some(role_card) = body.card() {
+        let role_card = Some(role_card);
+        let update = UpdateMember { member: agent.id, role_card, ..UpdateMember::default() };
+        caller.execute(Command::UpdateMember(update)).await?;
+    }
+    reply::ok(&NewAgent::new(agent, None))
+}
+
 /// Whether a member has a connection, its own or its daemon's. Presence is of those who do.
 fn is_there(caller: &Caller, member: MemberId) -> Result<bool, ApiError> {
     caller.query(|state, _| Ok(state.presence_of(member) != Presence::Offline))
@@ -130,7 +168,10 @@ fn is_there(caller: &Caller, member: MemberId) -> Result<bool, ApiError> {
 
 #[derive(Deserialize, ToSchema)]
 pub struct HeartbeatBody {
+    /// The agent it is about, by name or id; the caller when left out. How another is follows from its connections alone.
+    agent: Option<String>,
     /// `online` (default), `idle`, `dnd` or `sleeping`.
+    #[schema(value_type = Option<schemas::SaidPresence>)]
     status: Option<String>,
 }
 
@@ -148,7 +189,7 @@ pub struct AgentState<'a> {
 
 /// Say how the caller is. Whether it is there at all follows from its connections.
 #[utoipa::path(post, path = "/v1/agents/heartbeat", tag = "terminal", request_body = HeartbeatBody,
-    responses((status = 200, body = AgentState<'static>)))]
+    responses((status = 404, description = "there is no such agent"), (status = 200, body = AgentState<'static>)))]
 pub async fn heartbeat(caller: Caller, Body(body): Body<HeartbeatBody>) -> Answer {
     let presence = match body.status.as_deref().unwrap_or_default() {
         "" | "online" | "awake" | "active" => Presence::Online,
@@ -157,10 +198,23 @@ pub async fn heartbeat(caller: Caller, Body(body): Body<HeartbeatBody>) -> Answe
         "sleeping" | "sleep" => Presence::Sleeping,
         _ => return Err(ApiError::bad_request("status must be one of online, idle, dnd, sleeping")),
     };
-    if is_there(&caller, caller.id())? {
+    let about = body.agent.as_deref().filter(|name| !name.is_empty()).map(|name| carried(&caller, name)).transpose()?;
+    let about = about.unwrap_or(caller.id());
+    if about == caller.id() && is_there(&caller, about)? {
         caller.execute(Command::SetPresence(presence)).await?;
     }
-    agent_state(&caller, caller.id(), "ok")
+    agent_state(&caller, about, "ok")
+}
+
+/// An agent that the caller is or answers for, by its name or id.
+fn carried(caller: &Caller, name: &str) -> Result<MemberId, ApiError> {
+    caller.query(|state, actor| {
+        let member = access::member(state, actor)?;
+        let named = state.member_named(member.workspace, name).or_else(|| state.member(MemberId::parse(name)));
+        let agent = named.filter(|agent| agent.is_agent() && agent.workspace == member.workspace);
+        let agent = agent.ok_or(refusal::AGENT_NOT_FOUND)?;
+        if access::may_carry(member, agent) { Ok(agent.id) } else { Err(refusal::NOT_AUTHORIZED) }
+    })
 }
 
 fn agent_state(caller: &Caller, id: MemberId, status: &str) -> Answer {
@@ -175,13 +229,7 @@ fn agent_state(caller: &Caller, id: MemberId, status: &str) -> Answer {
 #[utoipa::path(post, path = "/v1/agents/{agent}/disconnect", tag = "terminal",
     responses((status = 200, body = AgentState<'static>)))]
 pub async fn disconnect(caller: Caller, Path(name): Path<String>) -> Answer {
-    let agent = caller.query(|state, actor| {
-        let member = access::member(state, actor)?;
-        let named = state.member_named(member.workspace, &name).or_else(|| state.member(MemberId::parse(&name)));
-        let agent = named.filter(|agent| agent.is_agent() && agent.workspace == member.workspace);
-        let agent = agent.ok_or(refusal::AGENT_NOT_FOUND)?;
-        if access::may_carry(member, agent) { Ok(agent.id) } else { Err(refusal::NOT_AUTHORIZED) }
-    })?;
+    let agent = carried(&caller, &name)?;
     if is_there(&caller, agent)? {
         caller.hub.execute(Actor::new(agent, Door::Rest), Command::Sleep).await?;
     }
@@ -195,7 +243,7 @@ pub async fn list_daemons(caller: Caller, Path(workspace): Path<WorkspaceId>) ->
     caller.query(|state, actor| {
         access::workspace_member(state, actor, workspace)?;
         let mut daemons: Vec<_> = daemons_of(state, workspace).map(|daemon| DaemonObject::new(daemon, state)).collect();
-        daemons.sort_by(|one, other| (one.started_at, &one.id).cmp(&(other.started_at, &other.id)));
+        daemons.sort_by(|one, other| (&one.started_at, &one.id).cmp(&(&other.started_at, &other.id)));
         Ok(reply::ok(&daemons))
     })?
 }
@@ -219,28 +267,53 @@ fn visible_daemon<'a>(state: &'a State, actor: Actor, id: &str) -> Result<&'a Da
     daemons_of(state, workspace).find(|daemon| daemon.id == id).ok_or(DAEMON_NOT_FOUND)
 }
 
-/// Wake an agent that a daemon carries. `{agent}` is its name or id.
-#[utoipa::path(post, path = "/v1/daemons/{daemon}/agents/{agent}/wake", tag = "terminal",
-    responses((status = 200, body = AgentState<'static>)))]
-pub async fn wake(caller: Caller, Path((daemon, agent)): Path<(String, String)>) -> Answer {
-    wake_carried(&caller, &daemon, &agent, "woken").await
+/// What an agent is woken for; left out, it is only woken.
+#[derive(Deserialize, ToSchema)]
+pub struct WakeBody {
+    /// Where it is wanted.
+    channel_id: Option<String>,
+    /// What it is wanted for: the id of a message of the channel, or words, which are said there in the caller's name.
+    #[serde(alias = "message_id")]
+    message: Option<String>,
+}
+
+impl WakeBody {
+    fn about(self) -> Result<Option<WakeAbout>, ApiError> {
+        let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let channel = given(self.channel_id, ChannelId::parse);
+        let Some(content) = filled(self.message) else { return Ok(channel.map(WakeAbout::Channel)) };
+        let message = MessageId::parse(content.trim());
+        match channel {
+            _ if !message.is_none() => Ok(Some(WakeAbout::Message { channel, message })),
+            Some(channel) => Ok(Some(WakeAbout::Words { channel, content })),
+            None => Err(ApiError::bad_request("channel_id is required: where is this to be said?")),
+        }
+    }
+}
+
+/// Wake an agent that a daemon carries, about a message or for nothing in particular. `{agent}` is its name or id.
+#[utoipa::path(post, path = "/v1/daemons/{daemon}/agents/{agent}/wake", tag = "terminal", request_body = WakeBody,
+    responses((status = 409, description = "the agent is offline"), (status = 200, body = AgentState<'static>)))]
+pub async fn wake(caller: Caller, Path((daemon, agent)): Path<(String, String)>, Body(body): Body<WakeBody>) -> Answer {
+    let about = body.about()?;
+    wake_carried(&caller, &daemon, &agent, about, "woken").await
 }
 
 /// Ask a daemon to restart an agent: it is woken by hand, and what follows is the daemon's.
 #[utoipa::path(post, path = "/v1/daemons/{daemon}/agents/{agent}/restart", tag = "terminal",
-    responses((status = 200, body = AgentState<'static>)))]
+    responses((status = 409, description = "the agent is offline"), (status = 200, body = AgentState<'static>)))]
 pub async fn restart(caller: Caller, Path((daemon, agent)): Path<(String, String)>) -> Answer {
-    wake_carried(&caller, &daemon, &agent, "requested").await
+    wake_carried(&caller, &daemon, &agent, None, "requested").await
 }
 
-async fn wake_carried(caller: &Caller, daemon: &str, name: &str, status: &str) -> Answer {
+async fn wake_carried(caller: &Caller, daemon: &str, name: &str, about: Option<WakeAbout>, status: &str) -> Answer {
     let agent = caller.query(|state, actor| {
         let daemon = visible_daemon(state, actor, daemon)?;
         let id = MemberId::parse(name);
         let carried = daemon.agents.iter().find(|agent| agent.agent == id || agent.name.eq_ignore_ascii_case(name));
         carried.map(|agent| agent.agent).ok_or(refusal::AGENT_NOT_FOUND)
     })?;
-    caller.execute(Command::WakeAgent { agent }).await?;
+    caller.execute(Command::WakeAgent { agent, about }).await?;
     agent_state(caller, agent, status)
 }
 

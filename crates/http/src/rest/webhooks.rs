@@ -21,7 +21,7 @@ const MAX_SECRET_BYTES: usize = 256;
 #[derive(Deserialize, ToSchema)]
 pub struct WebhookBody {
     channel_id: String,
-    #[schema(example = "builds")]
+    #[schema(example = "builds", min_length = 1, max_length = 80, pattern = "line")]
     name: String,
 }
 

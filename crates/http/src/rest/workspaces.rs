@@ -15,6 +15,7 @@ use super::unexpected;
 
 #[derive(Deserialize, ToSchema)]
 pub struct NewWorkspaceBody {
+    #[schema(min_length = 1, max_length = 64, pattern = "line")]
     name: String,
 }
 
@@ -64,6 +65,7 @@ pub async fn get(caller: Caller, Path(id): Path<WorkspaceId>) -> Answer {
 /// What is left out stays as it is.
 #[derive(Deserialize, ToSchema)]
 pub struct WorkspaceChange {
+    #[schema(min_length = 1, max_length = 64, pattern = "line")]
     name: Option<String>,
     /// The short name in `name@slug`.
     slug: Option<String>,
@@ -71,7 +73,7 @@ pub struct WorkspaceChange {
 
 /// Rename the workspace (owner or admin).
 #[utoipa::path(patch, path = "/v1/workspaces/{workspace}", tag = "workspaces", request_body = WorkspaceChange,
-    responses((status = 200, body = WorkspaceView<'static>)))]
+    responses((status = 409, description = "the slug is taken"), (status = 200, body = WorkspaceView<'static>)))]
 pub async fn update(caller: Caller, Path(workspace): Path<WorkspaceId>, Body(body): Body<WorkspaceChange>) -> Answer {
     let command = Command::UpdateWorkspace { workspace, name: body.name, slug: body.slug };
     let Reply::Workspace(workspace) = caller.execute(command).await? else { return Err(unexpected()) };

@@ -70,7 +70,7 @@ impl Asset {
 }
 
 /// `Accept-Encoding: gzip, br;q=0` takes gzip and not brotli.
-fn takes(headers: &HeaderMap, encoding: &str) -> bool {
+pub fn takes(headers: &HeaderMap, encoding: &str) -> bool {
     let values = headers.get_all(header::ACCEPT_ENCODING).into_iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|offer| {
         let (name, weight) = offer.split_once(';').unwrap_or((offer, ""));

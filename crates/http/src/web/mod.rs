@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use folkmoot_hub::request::ApiError;
 
+pub(crate) use assets::takes;
 use assets::{Asset, FILES, Page};
 
 /// No script and no style from anywhere but this hub, and none written into the document; nobody puts the page in a frame.

@@ -79,6 +79,8 @@ struct Outbox {
     blocked_since: Option<Instant>,
     lag: Option<Box<Lag>>,
     phase: Phase,
+    /// The close frame is the last thing we send, whatever the peer does.
+    is_failing: bool,
     who: Option<(MemberId, Login)>,
 }
 
@@ -200,6 +202,12 @@ impl Connection {
         self.attention.notify_one();
     }
 
+    /// Says goodbye to a peer that cannot be understood any more, and ends our half: there is no answer to wait for.
+    pub fn fail(&self, code: u16, reason: &str) {
+        self.outbox.lock().is_failing = true;
+        self.close(code, reason);
+    }
+
     /// The peer is gone: whatever is queued has no reader.
     pub fn abandon(&self) {
         self.outbox.lock().die();
@@ -267,6 +275,9 @@ impl Connection {
         while outbox.phase != Phase::Dead {
             if outbox.queue.is_empty() {
                 outbox.blocked_since = None;
+                if outbox.phase == Phase::Closing {
+                    return self.end_if_failing(outbox);
+                }
                 match outbox.lag.take().and_then(|lag| self.lag_notice(&lag)) {
                     Some(notice) => outbox.queue.push_back(notice),
                     None => return,
@@ -281,6 +292,13 @@ impl Connection {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => outbox.die(),
             }
+        }
+    }
+
+    /// Only our half: closing all of it while something unread has come would take the close frame back from the peer.
+    fn end_if_failing(&self, outbox: &Outbox) {
+        if outbox.is_failing {
+            let _ = rustix::net::shutdown(self.socket.as_ref(), rustix::net::Shutdown::Write);
         }
     }
 
@@ -423,6 +441,12 @@ impl Lag {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncReadExt;
+    use tokio::net::tcp::OwnedReadHalf;
+    use tokio::net::{TcpListener, TcpStream};
+
     use super::*;
 
     const LIMIT: usize = 4;
@@ -462,6 +486,38 @@ mod tests {
         assert_eq!(outbox.add(event(10), LIMIT), Queued::Overflow);
         let lag = outbox.lag.as_ref().expect("a lag");
         assert_eq!((lag.dropped, lag.positions.as_slice()), (6, [(ROOM, 4)].as_slice()));
+    }
+
+    /// A connection of the Lark door, and its peer.
+    async fn connected() -> (Connection, OwnedReadHalf, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let peer = TcpStream::connect(listener.local_addr().expect("an address")).await.expect("a connection");
+        let (stream, address) = listener.accept().await.expect("the peer");
+        let (reading, writing) = stream.into_split();
+        (Connection::new(ConnectionId(1), folkmoot_doors::DOORS[0], address.ip(), writing), reading, peer)
+    }
+
+    async fn all_that_comes(peer: &mut TcpStream) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let reading = tokio::time::timeout(Duration::from_secs(30), peer.read_to_end(&mut bytes));
+        reading.await.expect("the end of what is written").expect("bytes");
+        bytes
+    }
+
+    #[tokio::test]
+    async fn whoever_broke_the_protocol_gets_the_close_frame_and_the_end_at_once() {
+        let (connection, _reading, mut peer) = connected().await;
+        connection.fail(1002, "protocol error");
+        assert_eq!(all_that_comes(&mut peer).await, frame::close(1002, "protocol error"));
+    }
+
+    #[tokio::test]
+    async fn nothing_follows_the_close_frame_not_even_that_the_reader_lags() {
+        let (connection, reading, mut peer) = connected().await;
+        connection.outbox.lock().lag = Some(Box::new(Lag { dropped: 7, positions: Vec::new() }));
+        connection.close(1008, "the token has expired");
+        drop((connection, reading));
+        assert_eq!(all_that_comes(&mut peer).await, frame::close(1008, "the token has expired"));
     }
 
     #[test]

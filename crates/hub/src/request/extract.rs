@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, OptionalFromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Uri, header};
 use bytes::Bytes;
 use folkmoot_core::ids::*;
 use folkmoot_core::lookup::Found;
@@ -18,7 +18,7 @@ use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
-use crate::auth::TokenInfo;
+use crate::auth::{Login, TokenInfo};
 use crate::hub::Hub;
 use crate::login;
 use crate::peer::Peer;
@@ -36,13 +36,23 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 pub struct Caller {
     pub hub: Hub,
     pub actor: Actor,
-    /// The session token that was used; none with an API key.
-    pub token: Option<TokenInfo>,
+    login: Login,
 }
 
 impl Caller {
     pub fn id(&self) -> MemberId {
         self.actor.member
+    }
+
+    /// The session token that was used; none with an API key.
+    pub fn token(&self) -> Option<&TokenInfo> {
+        self.login.proof.token()
+    }
+
+    /// Refuses a call that has waited and would not be let in again: its key was replaced, its session ended, it was removed.
+    pub fn still_proven(&self) -> Result<(), ApiError> {
+        let has_ended = self.hub.with_state(|state| self.login.has_ended(state, self.id()));
+        if has_ended { Err(ApiError::invalid_token()) } else { Ok(()) }
     }
 
     pub async fn execute(&self, command: Command) -> Result<Reply, ApiError> {
@@ -118,7 +128,8 @@ impl Caller {
             login::note_use(&hub, &identity, peer.0.ip());
         }
         let actor = Actor::new(identity.member, Door::Rest);
-        Ok(Self { hub, actor, token: identity.proof.token().cloned() })
+        let login = Login { prover: identity.prover, proof: identity.proof, at: now };
+        Ok(Self { hub, actor, login })
     }
 }
 
@@ -213,23 +224,30 @@ pub struct Query<T>(pub T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        if parts.uri.query().is_some_and(has_wrong_limit) {
-            return Err(ApiError::bad_request(
-                "`limit` must be a whole number from 1 up; every list has a most of its own",
-            ));
-        }
-        match axum::extract::Query::<T>::from_request_parts(parts, state).await {
-            Ok(axum::extract::Query(query)) => Ok(Self(query)),
-            Err(rejection) => Err(ApiError::bad_request(format!("the query is wrong: {}", innermost(&rejection)))),
-        }
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let wrong = match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
+            Ok(axum::extract::Query(query)) => return Ok(Self(query)),
+            Err(rejection) => wrong_query(&innermost(&rejection)),
+        };
+        let filled = without_empty(&parts.uri).and_then(|uri| axum::extract::Query::try_from_uri(&uri).ok());
+        filled.map(|axum::extract::Query(query)| Self(query)).ok_or(wrong)
     }
 }
 
-/// More than a list's most is the most; less than one is a mistake.
-fn has_wrong_limit(query: &str) -> bool {
-    let limits = query.split('&').filter_map(|pair| pair.strip_prefix("limit="));
-    limits.into_iter().any(|limit| limit.is_empty() || limit == "0" || !limit.bytes().all(|byte| byte.is_ascii_digit()))
+/// The same address without parameters that have no value: forms and some clients send all they know, and what is empty
+/// counts as left out.
+fn without_empty(uri: &Uri) -> Option<Uri> {
+    let is_filled = |part: &&str| part.split_once('=').is_none_or(|(_, value)| !value.is_empty());
+    let filled: Vec<&str> = uri.query()?.split('&').filter(is_filled).collect();
+    format!("/?{}", filled.join("&")).parse().ok()
+}
+
+/// The types of a query say what a value must be; the name of the parameter stands before that.
+fn wrong_query(reason: &str) -> ApiError {
+    ApiError::bad_request(match reason.split_once(": ") {
+        Some((name, rule)) if rule.starts_with("must ") => format!("`{name}` {rule}"),
+        _ => format!("the query is wrong: {reason}"),
+    })
 }
 
 /// A JSON body of at most 1 MB. No body at all counts as `{}`, and the content type is not insisted on.
@@ -245,6 +263,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
 pub async fn json_body<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
     parse(&whole_body(request, MAX_BODY_BYTES).await?)
+}
+
+/// The bytes of such a body, for those who read it by rules of their own.
+pub async fn json_bytes(request: Request) -> Result<Bytes, ApiError> {
+    whole_body(request, MAX_BODY_BYTES).await
 }
 
 /// The same of at most 16 kB, for strangers.
@@ -353,11 +376,6 @@ pub fn given<T>(text: Option<String>, parse: fn(&str) -> T) -> Option<T> {
     text.filter(|text| !text.is_empty()).map(|text| parse(&text))
 }
 
-/// How many items a list may have: what was asked for, within bounds.
-pub fn bounded(limit: Option<usize>, default: usize, max: usize) -> usize {
-    limit.unwrap_or(default).clamp(1, max)
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
@@ -387,6 +405,36 @@ mod tests {
         for text in ["Basic YTpi", "lr_1"] {
             assert_eq!(credential(&header_of(text)).unwrap_err().code, "AUTH_INVALID_TOKEN", "{text}");
         }
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Colour {
+        Red,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Asked {
+        colour: Option<Colour>,
+        words: String,
+    }
+
+    async fn asked(query: &str) -> Result<Asked, String> {
+        let (mut parts, ()) = axum::http::Request::get(format!("/x?{query}")).body(()).unwrap().into_parts();
+        Query::from_request_parts(&mut parts, &())
+            .await
+            .map(|Query(asked)| asked)
+            .map_err(|no| no.sentence.into_owned())
+    }
+
+    #[tokio::test]
+    async fn a_parameter_without_a_value_counts_as_left_out() {
+        let words = || "a=b=".to_owned();
+        assert_eq!(asked("colour=&words=a=b=").await, Ok(Asked { colour: None, words: words() }));
+        assert_eq!(asked("colour=red&words=a=b=").await, Ok(Asked { colour: Some(Colour::Red), words: words() }));
+        assert!(asked("colour=blue&words=x").await.unwrap_err().contains("blue"));
+        assert_eq!(asked("words=").await, Ok(Asked { colour: None, words: String::new() }), "a text may be empty");
+        assert!(asked("colour=").await.unwrap_err().contains("the query is wrong"));
     }
 
     #[derive(Debug, Deserialize)]
@@ -432,18 +480,10 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_a_whole_number_from_one_up() {
-        for wrong in ["limit=0", "limit=abc", "before=3&limit=-1", "limit=", "limit=1.5"] {
-            assert!(has_wrong_limit(wrong), "{wrong}");
-        }
-        for right in ["", "limit=1", "limit=100000&before=x", "q=limit", "my_limit=0"] {
-            assert!(!has_wrong_limit(right), "{right}");
-        }
-    }
-
-    #[test]
-    fn a_limit_stays_within_its_bounds() {
-        assert_eq!([None, Some(0), Some(7), Some(201)].map(|limit| bounded(limit, 50, 200)), [50, 1, 7, 200]);
+    fn a_wrong_query_names_the_parameter_and_says_what_it_must_be() {
+        let sentence = |reason: &str| wrong_query(reason).sentence.into_owned();
+        assert_eq!(sentence("limit: must be a whole number"), "`limit` must be a whole number");
+        assert_eq!(sentence("missing field `q`"), "the query is wrong: missing field `q`");
     }
 
     proptest! {

@@ -78,6 +78,13 @@ pub fn served(recorded: &str) -> Served<'_> {
     }
 }
 
+/// Everything that a file can be served as; `*` where what follows is the sender's word. JSON is among the others, because
+/// here it is bytes like them, and a client that reads JSON must not be made to read a file.
+pub fn all_served() -> impl Iterator<Item = &'static str> {
+    let texts = HARMLESS.into_iter().filter(|harmless| harmless.starts_with("text/"));
+    [UNKNOWN, "application/*", "text/plain", "audio/*", "video/*"].into_iter().chain(PICTURES).chain(texts)
+}
+
 fn is_media(recorded: &str) -> bool {
     let named = recorded.starts_with("audio/") || recorded.starts_with("video/");
     named && !["html", "svg", "xml", "script"].iter().any(|active| recorded.contains(active))

@@ -3,6 +3,7 @@
 //! A surface is a list of handlers ([`surface!`](crate::surface)) over a state `S` of its own from which the hub can be had
 //! (`Hub: FromRef<S>`), so that a service brings its routes without knowing any other.
 
+pub mod bounds;
 mod document;
 pub mod error;
 pub mod extract;

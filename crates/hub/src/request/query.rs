@@ -76,18 +76,20 @@ pub async fn message_even_if_deleted(caller: &Caller, id: MessageId) -> Result<M
     })
 }
 
-/// An agent of the caller's workspace.
-pub fn agent(caller: &Caller, id: MemberId) -> Result<Arc<Member>, ApiError> {
+/// An agent of the caller's workspace: its id, or `me`.
+pub fn agent(caller: &Caller, named: &str) -> Result<Arc<Member>, ApiError> {
+    let id = caller.named(named);
     caller.query(|state, actor| {
         let agent = access::colleague(state, actor, id).map_err(|_| refusal::AGENT_NOT_FOUND)?;
         if agent.is_agent() { Ok(Arc::clone(agent)) } else { Err(refusal::AGENT_NOT_FOUND) }
     })
 }
 
-/// Refuses everybody but the agent itself: its inbox, memory and drafts are nobody else's.
-pub fn own_agent(caller: &Caller, id: MemberId) -> Result<(), ApiError> {
+/// The agent that calls, named by its id or as `me`; refuses everybody else: its inbox, memory and drafts are nobody else's.
+pub fn own_agent(caller: &Caller, named: &str) -> Result<MemberId, ApiError> {
+    let id = caller.named(named);
     caller.query(|state, actor| {
         access::own(state, actor, id)?;
-        access::agent(state, actor).map(drop)
+        access::agent(state, actor).map(|agent| agent.id)
     })
 }

@@ -23,10 +23,12 @@ macro_rules! surface {
             router
         }
 
-        pub fn described() -> utoipa::openapi::OpenApi {
-            let router = $crate::utoipa_axum::router::OpenApiRouter::<$state>::new();
-            $( let router = router.routes($crate::utoipa_axum::routes!( $( $area::$handler ),+ )); )*
-            router.into_openapi()
+        /// One for every address: two that call different things by one name are found only as long as they are apart.
+        pub fn described() -> Vec<utoipa::openapi::OpenApi> {
+            vec![$({
+                let router = $crate::utoipa_axum::router::OpenApiRouter::<$state>::new();
+                router.routes($crate::utoipa_axum::routes!( $( $area::$handler ),+ )).into_openapi()
+            }),*]
         }
     };
 }
@@ -34,7 +36,7 @@ macro_rules! surface {
 /// What one part of the hub answers to, ready to be put beside the rest.
 pub struct Surface {
     pub routes: axum::Router,
-    pub described: fn() -> OpenApi,
+    pub described: fn() -> Vec<OpenApi>,
 }
 
 /// One address and its methods.

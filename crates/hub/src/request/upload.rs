@@ -45,6 +45,7 @@ pub struct UploadForm {
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
     /// The channel whose members may read it; left out, only the uploader may until it is posted.
+    #[schema(value_type = String, required = false)]
     channel_id: Option<String>,
 }
 

@@ -99,7 +99,7 @@ struct Driver {
 /// What came in, taken out of the shared buffer so that handling it may wait.
 enum Incoming {
     Text(Utf8Bytes),
-    Binary,
+    Binary(Bytes),
     SignOfLife,
     /// What the session wants by itself, after a log-in or at its time.
     Own(Box<(Ask, Ticket)>),
@@ -204,7 +204,7 @@ impl Driver {
         while !self.is_broken {
             let incoming = match self.protocol.read(&mut feed) {
                 Ok(Message::Text(text)) => Incoming::Text(text),
-                Ok(Message::Binary(_)) => Incoming::Binary,
+                Ok(Message::Binary(data)) => Incoming::Binary(data),
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => Incoming::SignOfLife,
                 Ok(Message::Close(_)) => continue,
                 Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -254,11 +254,11 @@ impl Driver {
                     Err(refusal) => return self.refuse(steps, &refusal),
                 }
             }
-            Incoming::Binary => self.session.on_binary(now),
+            Incoming::Binary(data) => self.session.on_binary(&data, now),
             Incoming::SignOfLife => return self.session.on_sign_of_life(now),
             Incoming::Own(own) => vec![Step::Ask(own.0, own.1)],
             Incoming::End(None) => return self.connection.abandon(),
-            Incoming::End(Some((code, reason))) => vec![Step::Close { code, reason }],
+            Incoming::End(Some((code, reason))) => return self.connection.fail(code, reason),
         };
         for step in steps {
             if let Some(waiting) = self.perform(step) {

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use bytes::Bytes;
 use folkmoot_doors::Protocol;
 use hyper_util::rt::TokioIo;
@@ -27,6 +27,9 @@ pub fn hand_over(
     may_connect: bool,
     serve: impl FnOnce(TcpStream, Bytes) + Send + 'static,
 ) -> Response<Body> {
+    if request.method() != Method::GET {
+        return refuse(StatusCode::METHOD_NOT_ALLOWED, "a WebSocket begins with GET");
+    }
     let Some(accept) = accept_key(request.headers()) else {
         return refuse(StatusCode::UPGRADE_REQUIRED, "this address speaks WebSocket version 13");
     };
@@ -70,8 +73,47 @@ fn switching(accept: &str) -> Response<Body> {
 pub fn refuse(status: StatusCode, sentence: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::from(sentence));
     *response.status_mut() = status;
+    let headers = response.headers_mut();
     if status == StatusCode::UPGRADE_REQUIRED {
-        response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        // RFC 6455, 4.4: what this side speaks, so that a client of another version can tell.
+        headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    }
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(header::ALLOW, HeaderValue::from_static("GET"));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(method: Method, version: &str) -> Response<Body> {
+        let request = Request::builder().method(method).header("connection", "keep-alive, Upgrade");
+        let request = request.header("upgrade", "websocket").header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+        let request = request.header("sec-websocket-version", version).body(Body::empty()).unwrap();
+        hand_over(request, true, |_, _| {})
+    }
+
+    #[tokio::test]
+    async fn another_version_is_told_which_one_is_spoken() {
+        for version in ["8", "12", "14", "13, 8", ""] {
+            let answer = asked(Method::GET, version);
+            assert_eq!(answer.status(), StatusCode::UPGRADE_REQUIRED, "{version}");
+            assert_eq!(answer.headers()[header::SEC_WEBSOCKET_VERSION], "13");
+            assert_eq!(answer.headers()[header::UPGRADE], "websocket");
+        }
+        assert_eq!(asked(Method::GET, "13").status(), StatusCode::SWITCHING_PROTOCOLS);
+    }
+
+    #[tokio::test]
+    async fn only_get_upgrades() {
+        for method in [Method::POST, Method::PUT, Method::DELETE, Method::HEAD, Method::OPTIONS, Method::PATCH] {
+            let answer = asked(method.clone(), "13");
+            assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
+            assert_eq!(answer.headers()[header::ALLOW], "GET");
+        }
+    }
 }

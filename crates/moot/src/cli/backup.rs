@@ -1,4 +1,4 @@
-//! `moot backup` and `moot restore`: the whole data folder as one file.
+//! `moot backup` and `moot restore`: the whole hub as one file.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use folkmoot_store::StoreError;
+use folkmoot_store::{Location, StoreError};
 
 use super::{Fault, Settings, data_dir_override, output};
 
@@ -48,7 +48,7 @@ pub struct RestoreArgs {
 }
 
 pub fn backup(settings: &Settings, args: BackupArgs) -> anyhow::Result<ExitCode> {
-    let source = data_dir(settings, args.data_dir)?;
+    let (location, source) = place(settings, args.data_dir)?;
     let file = std::path::absolute(args.file)?;
     if file.exists() && !args.force {
         let fault = Fault::failed(format!("`{}` is already there", file.display()));
@@ -61,7 +61,7 @@ pub fn backup(settings: &Settings, args: BackupArgs) -> anyhow::Result<ExitCode>
     let started = Instant::now();
     let target = file.clone();
     let growing = PathBuf::from(format!("{}.partial", file.display()));
-    with_progress("backing up", &growing, move || folkmoot_store::backup(&source, &target))?;
+    with_progress("backing up", &growing, move || folkmoot_store::backup_at(&location, &source, &target))?;
     let size = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());
     let time = started.elapsed().as_secs_f64();
     output::line(&format!("wrote {} ({}) in {time:.1} s", file.display(), output::size(size)))?;
@@ -70,26 +70,24 @@ pub fn backup(settings: &Settings, args: BackupArgs) -> anyhow::Result<ExitCode>
 
 pub fn restore(settings: &Settings, args: RestoreArgs) -> anyhow::Result<ExitCode> {
     let RestoreArgs { file, force, .. } = args;
-    let folder = data_dir(settings, args.data_dir)?;
+    let (location, folder) = place(settings, args.data_dir)?;
     if !file.is_file() {
         return Err(Fault::failed(format!("there is no backup `{}`", file.display())).into());
-    }
-    if !force && folder.join("hub.db").exists() {
-        let fault = Fault::failed(format!("there is a hub in `{}` already", folder.display()));
-        return Err(fault.hint("choose another folder with `--data-dir`, or replace it with `--force`").into());
     }
     let started = Instant::now();
     let (source, target) = (file.clone(), folder.clone());
     let growing = folder.join("restore.partial/hub.db");
-    with_progress("restoring", &growing, move || folkmoot_store::restore(&source, &target, force))?;
+    with_progress("restoring", &growing, move || folkmoot_store::restore_at(&source, &location, &target, force))?;
     let time = started.elapsed().as_secs_f64();
     output::line(&format!("restored {} into {} in {time:.1} s", file.display(), folder.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn data_dir(settings: &Settings, flag: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+/// Where the hub keeps its messages, and its data folder.
+pub fn place(settings: &Settings, flag: Option<PathBuf>) -> anyhow::Result<(Location, PathBuf)> {
     let loaded = settings.load_with(data_dir_override(flag).into_iter().collect())?;
-    Ok(loaded.config.data_dir())
+    let location = Location::parse(loaded.config.store.url.expose()).map_err(Fault::from)?;
+    Ok((location, loaded.config.data_dir()))
 }
 
 /// Does the work beside a line that shows how much of `file` is written, where somebody looks.
@@ -111,7 +109,7 @@ where
             Err(RecvTimeoutError::Disconnected) => {
                 break Err(Fault::failed(format!("{what} ended without a result")).into());
             }
-            Ok(result) => break result.map_err(|error| explained(&error).into()),
+            Ok(result) => break result.map_err(|error| Fault::from(error).into()),
         }
     };
     if shown {
@@ -119,15 +117,4 @@ where
     }
     let _ = worker.join();
     outcome
-}
-
-/// The store's words, with the remedy that this command has.
-fn explained(error: &StoreError) -> Fault {
-    let fault = Fault::failed(error.to_string());
-    match error {
-        StoreError::InUse(_) => fault.hint("stop the hub, then try again"),
-        StoreError::Full => fault.hint("make room, then try again"),
-        StoreError::Newer { .. } => fault.hint("use the version of moot that wrote it, or a newer one"),
-        _ => fault,
-    }
 }

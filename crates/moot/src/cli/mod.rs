@@ -18,13 +18,16 @@ mod channel;
 mod client;
 mod completions;
 mod config;
+mod conformance;
 mod doctor;
 mod echo;
 mod engines;
 mod fault;
 mod login;
 mod machine;
+mod mcp;
 mod member;
+mod migrate;
 mod names;
 mod output;
 mod pool;
@@ -74,6 +77,8 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Put a backup into the data folder.
     Restore(backup::RestoreArgs),
+    /// Move the hub into a Postgres database, or out of it.
+    Migrate(migrate::Args),
     /// Check configuration, data folder, ports and login, and say what to do.
     Doctor(doctor::Args),
     /// Show, check or change the configuration.
@@ -124,21 +129,29 @@ enum Command {
     Pool(pool::Command),
     /// Run the bot that answers in channels with a language model and tools.
     Bot(bot::Args),
+    /// Give an assistant the hub's tools (MCP over standard input and output).
+    Mcp(mcp::Args),
+    /// Check whether a server or a client keeps to the document of its protocol.
+    #[command(subcommand)]
+    Conformance(conformance::Command),
     /// Print the completion script for a shell.
     Completions(completions::Args),
     /// Print the OpenAPI document of the REST surface.
     #[command(hide = true)]
     Openapi,
+    /// Print the AsyncAPI document of the Lark door.
+    #[command(hide = true)]
+    Asyncapi,
 }
 
 /// The commands as the help shows them.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Run a hub", &["serve", "backup", "restore", "doctor", "config"]),
+    ("Run a hub", &["serve", "backup", "restore", "migrate", "doctor", "config"]),
     ("Use a hub", &["login", "account", "member", "channel", "send", "tail", "runs", "approvals", "say", "client"]),
-    ("Agents", &["agent", "agentd", "machine", "run", "engines", "telegram"]),
+    ("Agents", &["agent", "agentd", "machine", "run", "engines", "telegram", "mcp"]),
     ("Pools", &["pool"]),
     ("The bot", &["bot"]),
-    ("Other", &["completions"]),
+    ("Other", &["conformance", "completions"]),
 ];
 
 /// Reads the arguments of the process; prints help, version and wrong usage by itself.
@@ -154,6 +167,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&settings, args),
         Command::Backup(args) => backup::backup(&settings, args),
         Command::Restore(args) => backup::restore(&settings, args),
+        Command::Migrate(args) => migrate::run(&settings, args),
         Command::Doctor(args) => doctor::run(&settings, &args),
         Command::Config(command) => config::run(&settings, command),
         Command::Login(args) => client::block_on(login::run(&settings, args)),
@@ -174,10 +188,13 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Engines(args) => client::block_on(engines::run(&settings, args)),
         Command::Pool(command) => pool::run(&settings, command),
         Command::Bot(args) => bot::run(&settings, args),
+        Command::Mcp(args) => client::block_on(mcp::run(&settings, args)),
+        Command::Conformance(command) => conformance::run(command),
         Command::Completions(args) => completions::run(&args),
         Command::Openapi => {
             output::exact(crate::rest::openapi_json().trim_end_matches('\n')).map(|()| ExitCode::SUCCESS)
         }
+        Command::Asyncapi => output::exact(&crate::rest::asyncapi_json()).map(|()| ExitCode::SUCCESS),
     }
 }
 

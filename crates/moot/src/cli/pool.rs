@@ -18,6 +18,7 @@ Examples:
   moot pool play --in g1/v1 never gonna give you up
   moot pool listen music                            a link to hear it
   moot pool sessions                                who serves what
+  moot pool ask agent1 status                       about the voice channel that agent1 serves
   moot pool ask agent1 status '{\"guildId\":\"g1\",\"voiceChannelId\":\"v1\"}'
   moot pool release g1 v1")]
 pub enum Command {
@@ -73,7 +74,8 @@ pub struct AskArgs {
     agent: String,
     /// The operation, `status` for instance.
     op: String,
-    /// What the operation needs, as a JSON object.
+    /// What the operation needs, as a JSON object. Left out, you are `actorUserId` and `ownerUserId`, and the voice
+    /// channel is the one that the agent serves.
     #[arg(value_parser = object, default_value = "{}")]
     data: Map<String, Value>,
     #[command(flatten)]
@@ -217,8 +219,24 @@ async fn sessions(settings: &Settings, args: ListArgs) -> anyhow::Result<()> {
 async fn ask(settings: &Settings, args: AskArgs) -> anyhow::Result<()> {
     let session = Session::open(settings, &args.hub).await?;
     let path = format!("/v1/pools/agents/{}/requests", segment(&args.agent));
-    let answer = session.hub.post(&path, &json!({ "op": args.op, "data": args.data })).await?;
+    let data = completed(&session, &args.agent, args.data).await?;
+    let answer = session.hub.post(&path, &json!({ "op": args.op, "data": data })).await?;
     print_data(&answer)
+}
+
+/// Agents answer nobody who does not say where and for whom; the hub passes a plain request on as it is.
+async fn completed(session: &Session, agent: &str, mut data: Map<String, Value>) -> anyhow::Result<Map<String, Value>> {
+    if !data.contains_key("guildId") && !data.contains_key("voiceChannelId") {
+        let sessions = session.hub.get("/v1/pools/sessions", &[]).await?;
+        if let Some(served) = items(&sessions).iter().find(|served| text(served, "agent_id") == agent) {
+            data.insert("guildId".to_owned(), served["guild_id"].clone());
+            data.insert("voiceChannelId".to_owned(), served["voice_channel_id"].clone());
+        }
+    }
+    for who in ["actorUserId", "ownerUserId"] {
+        data.entry(who).or_insert_with(|| json!(session.member_id));
+    }
+    Ok(data)
 }
 
 async fn dispatch(settings: &Settings, args: DispatchArgs) -> anyhow::Result<()> {

@@ -11,6 +11,7 @@ use folkmoot_engines::event::{Ask, AskAnswer, Completed, EngineEvent, ResumeToke
 use folkmoot_engines::programs::{self, Program};
 use folkmoot_engines::words;
 use folkmoot_runs::availability;
+use folkmoot_runs::keyboard::{self, Keyboard, Word};
 use folkmoot_runs::process::Host;
 use folkmoot_runs::progress::Progress;
 use folkmoot_runs::run::{Request, Run, RunHandle};
@@ -21,10 +22,8 @@ use super::output::{self, Paint};
 use super::{Fault, Settings};
 use crate::{agentd, runner};
 
-mod keyboard;
 mod screen;
 
-use keyboard::{Keyboard, Word};
 use screen::Screen;
 
 #[derive(Debug, clap::Args)]

@@ -5,19 +5,33 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use folkmoot_core::access;
 use folkmoot_engines::engine::{Engine, EngineSettings, Mode};
-use folkmoot_engines::engines;
 use folkmoot_engines::event::{Completed, EngineEvent};
+use folkmoot_engines::{engines, programs};
 use folkmoot_hub::auth::limits::RetryAfter;
-use folkmoot_hub::request::{Answer, ApiError, Caller, Path, reply};
+use folkmoot_hub::request::{Answer, ApiError, Caller, Path, Query, reply};
 use folkmoot_runs::availability::{self, Availability};
 use folkmoot_runs::run::Request;
 use futures_util::future::join_all;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use crate::hosting::{self, Local};
 use crate::runner;
+
+/// The engines by name, for the description.
+pub struct EngineName;
+
+impl PartialSchema for EngineName {
+    fn schema() -> RefOr<Schema> {
+        let names = engines::ALL.map(|engine| engine.id().as_str().to_owned());
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).into()
+    }
+}
+
+impl ToSchema for EngineName {}
 
 /// How long an engine may take to answer the test.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
@@ -28,7 +42,7 @@ const QUESTION: &str = "This is a test of the connection. Answer with the single
 #[derive(Serialize, ToSchema)]
 #[schema(as = Engine)]
 pub struct EngineObject {
-    #[schema(example = "claude")]
+    #[schema(value_type = EngineName)]
     id: String,
     found: bool,
     #[schema(required = true)]
@@ -45,6 +59,10 @@ pub struct EngineObject {
     login: &'static str,
     /// What else is to be known, such as that nobody has tried this version.
     notes: Vec<String>,
+    /// The command that installs it on the hub's machine, where it is missing and can be installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, example = "moot engines install claude")]
+    install: Option<String>,
     /// Whether agents made of it can ask before they act; else they take only the policy `dangerously-allow-all`.
     asks: bool,
 }
@@ -53,6 +71,9 @@ impl EngineObject {
     fn new(found: &Availability, settings: &EngineSettings, asks: bool) -> Self {
         let trouble = found.trouble().cloned();
         let found = found.clone();
+        let is_usual = settings.command.is_empty() || settings.command == found.engine;
+        let is_missing = found.path.is_none() && is_usual && programs::of(&found.engine).is_some();
+        let install = is_missing.then(|| format!("moot engines install {}", found.engine));
         let command = if settings.command.is_empty() { found.engine.clone() } else { settings.command.clone() };
         let (problem, hint) = trouble.map(|trouble| (trouble.sentence, trouble.hint)).unzip();
         Self {
@@ -65,13 +86,21 @@ impl EngineObject {
             hint: hint.flatten(),
             login: found.login.word(),
             notes: found.notes,
+            install,
         }
     }
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct EngineQuery {
+    /// Something was installed just now: look again, instead of at most twice a minute.
+    again: Option<bool>,
+}
+
 /// The engines that agents can be made of, and which of them are installed here (operator). Looked at twice a minute at most.
-#[utoipa::path(get, path = "/v1/engines", tag = "hosting", responses((status = 200, body = [EngineObject])))]
-pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
+#[utoipa::path(get, path = "/v1/engines", tag = "hosting", params(EngineQuery), responses((status = 200, body = [EngineObject])))]
+pub async fn list(caller: Caller, State(local): State<Local>, Query(query): Query<EngineQuery>) -> Answer {
     caller.query(|state, actor| access::host(state, actor).map(drop))?;
     let configured = runner::settings(local.config());
     let none = EngineSettings::default();
@@ -82,7 +111,7 @@ pub async fn list(caller: Caller, State(local): State<Local>) -> Answer {
         let looks = every.iter().map(|(engine, settings)| availability::look(*engine, settings, &host));
         join_all(looks).await
     };
-    let found = local.hosting().engines().found(local.hub.now(), look).await;
+    let found = local.hosting().engines().found(local.hub.now(), query.again == Some(true), look).await;
     let object = |found: &Availability| {
         EngineObject::new(found, &of(&found.engine), hosting::asks(local.config(), &found.engine, true))
     };

@@ -70,7 +70,7 @@ impl HostedObject {
 }
 
 fn shown(local: &Local, state: &folkmoot_core::State, hosted: &Hosted) -> HostedObject {
-    let problem = hosting::problem(local, state.name_of(hosted.agent), hosted);
+    let problem = hosting::problem(local, hosted);
     let is_carried = state.carrier_of(hosted.agent).is_some();
     HostedObject {
         name: state.name_of(hosted.agent).to_owned(),
@@ -95,7 +95,7 @@ pub struct HostBody {
     #[schema(example = "claude")]
     name: String,
     /// One of `/v1/engines`.
-    #[schema(example = "claude")]
+    #[schema(example = "claude", value_type = super::engines::EngineName)]
     engine: String,
     model: Option<String>,
     /// The name of a configured project, or a folder of the hub's machine.
@@ -105,7 +105,7 @@ pub struct HostBody {
     capabilities: Vec<String>,
     /// `ask` (default), `ask-commands`, `accept-edits` or `dangerously-allow-all`; an engine that cannot ask takes only the last.
     #[serde(default)]
-    #[schema(value_type = Option<schemas::Policy>)]
+    #[schema(value_type = schemas::Policy, required = false)]
     policy: Policy,
     /// Commands and tools it may never use, such as `git push` or `rm -rf *`; nobody is asked about them.
     #[serde(default)]
@@ -129,7 +129,7 @@ pub struct NewHosted {
 
 /// Make an agent that this hub hosts (operator): an engine that works in a folder of the hub's machine.
 #[utoipa::path(post, path = "/v1/hosting", tag = "hosting", request_body = HostBody,
-    responses((status = 201, body = NewHosted)))]
+    responses((status = 409, description = "the name is taken"), (status = 201, body = NewHosted)))]
 pub async fn create(caller: Caller, State(local): State<Local>, Body(body): Body<HostBody>) -> Answer {
     caller.query(|state, actor| access::host(state, actor).map(drop))?;
     if engines::find(&body.engine).is_none() {
@@ -141,8 +141,7 @@ pub async fn create(caller: Caller, State(local): State<Local>, Body(body): Body
     if let Some(error) = hosting::unheld(local.config(), &body.engine, body.policy, &body.deny) {
         return Err(ApiError::bad_request(format!("{}; {}", error.sentence, error.hint.unwrap_or_default())));
     }
-    hosting::folder(local.config(), local.hub.data_dir(), &body.name, body.project.as_deref())
-        .map_err(ApiError::bad_request)?;
+    hosting::project_folder(local.config(), body.project.as_deref()).map_err(ApiError::bad_request)?;
     let host = HostAgent {
         name: body.name,
         engine: body.engine,

@@ -29,3 +29,13 @@ pub fn surface(local: &Local) -> Surface {
 pub fn openapi_json() -> String {
     folkmoot_http::openapi_json(&[described, pools::described, routing::described])
 }
+
+/// The description of the Lark door, as it stands in `docs/asyncapi.json`.
+pub fn asyncapi_json() -> String {
+    folkmoot_http::asyncapi_json()
+}
+
+#[cfg(test)]
+fn described_twice() -> std::collections::BTreeSet<String> {
+    folkmoot_http::described_twice(&[described, pools::described, routing::described])
+}

@@ -41,7 +41,7 @@ pub struct TelegramLinkObject {
 /// Ask for a one-time code with which a Telegram account is linked to the caller (people only).
 ///
 /// The code is good for one account, for 10 minutes; a new one ends the one before. 409 when this hub runs no bot.
-#[utoipa::path(post, path = "/v1/telegram/link", tag = "approvals", responses((status = 201, body = TelegramCode)))]
+#[utoipa::path(post, path = "/v1/telegram/link", tag = "approvals", responses((status = 409, description = "this hub runs no Telegram bot"), (status = 201, body = TelegramCode)))]
 pub async fn link(caller: Caller, State(local): State<Local>) -> Answer {
     if local.config().telegram.bot_token.is_empty() {
         return Err(Refusal::conflict("this hub runs no Telegram bot; its operator sets `telegram.bot_token`").into());
@@ -72,7 +72,7 @@ pub async fn show(caller: Caller) -> Answer {
 }
 
 /// End it: nothing is decided from that account any more.
-#[utoipa::path(delete, path = "/v1/telegram/link", tag = "approvals", responses((status = 200, body = Done)))]
+#[utoipa::path(delete, path = "/v1/telegram/link", tag = "approvals", responses((status = 404, description = "no account is linked"), (status = 200, body = Done)))]
 pub async fn unlink(caller: Caller) -> Answer {
     caller.execute(Command::UnlinkTelegram).await?;
     reply::done()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::openapi_json;
+use super::{described_twice, openapi_json};
 
 fn document() -> Value {
     serde_json::from_str(&openapi_json()).unwrap()
@@ -28,22 +28,139 @@ fn the_description_is_the_same_every_time() {
 }
 
 #[test]
-fn every_operation_has_a_summary_an_area_and_the_shape_of_its_refusals() {
+fn every_operation_has_a_summary_and_an_area() {
     let document = document();
     let areas: BTreeSet<_> =
         document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
     each_operation(&document, |method, path, operation| {
         assert!(operation["summary"].is_string(), "{method} {path} has no summary");
         assert!(areas.contains(operation["tags"][0].as_str().unwrap()), "{method} {path} is in no area");
-        let refusal = &operation["responses"]["default"]["content"]["application/json"]["schema"]["$ref"];
-        assert_eq!(refusal, "#/components/schemas/Error", "{method} {path}");
+    });
+}
+
+/// Every answer of an operation, by its status, with references followed.
+fn answers<'a>(document: &'a Value, operation: &'a Value) -> impl Iterator<Item = (u16, &'a Value)> {
+    operation["responses"].as_object().unwrap().iter().map(|(status, answer)| {
+        let status = status.parse().unwrap_or_else(|_| panic!("{status} stands for no status in particular"));
+        let name = answer["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/components/responses/"));
+        (status, name.map_or(answer, |name| &document["components"]["responses"][name]))
+    })
+}
+
+#[test]
+fn every_answer_has_a_description_and_every_refusal_its_shape() {
+    let document = document();
+    each_operation(&document, |method, path, operation| {
+        for (status, answer) in answers(&document, operation) {
+            let description = answer["description"].as_str().unwrap_or_default();
+            assert!(!description.is_empty(), "{method} {path}: {status} is not described");
+            let shape = &answer["content"]["application/json"]["schema"]["$ref"];
+            let is_refusal = status >= 400 && status != 416;
+            assert_eq!(is_refusal, *shape == "#/components/schemas/Error", "{method} {path}: {status}");
+        }
+    });
+}
+
+#[test]
+fn every_operation_names_the_statuses_that_follow_from_what_it_takes() {
+    let document = document();
+    each_operation(&document, |method, path, operation| {
+        let named: BTreeSet<u16> = answers(&document, operation).map(|(status, _)| status).collect();
+        let expect = |applies: bool, statuses: &[u16]| {
+            let missing: Vec<_> = statuses.iter().filter(|status| !named.contains(status)).collect();
+            assert!(!applies || missing.is_empty(), "{method} {path} does not name {missing:?}");
+        };
+        assert!(named.iter().any(|status| (200..300).contains(status)), "{method} {path} never goes well");
+        expect(!operation["security"].is_array(), &[401, 403, 429, 503]);
+        expect(path.contains('{'), &[400, 404]);
+        expect(operation["requestBody"].is_object(), &[400, 408, 413]);
+        expect(operation["requestBody"]["content"]["multipart/form-data"].is_object(), &[507]);
+    });
+}
+
+#[test]
+fn every_parameter_has_a_meaning_and_a_type_with_bounds() {
+    let document = document();
+    each_operation(&document, |method, path, operation| {
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let at = format!("{method} {path}: {}", parameter["name"]);
+            assert!(parameter["description"].as_str().is_some_and(|text| !text.is_empty()), "{at} has no meaning");
+            let schema = resolved(&document, &parameter["schema"]);
+            let bounded = match schema["type"].as_str() {
+                Some("integer") => schema["minimum"].is_number() && schema["maximum"].is_number(),
+                Some("string") => ["enum", "pattern", "maxLength"].iter().any(|bound| !schema[bound].is_null()),
+                Some("boolean") => true,
+                // A parameter is there or it is not; none is `null`.
+                _ => false,
+            };
+            assert!(bounded, "{at} has no bounds: {schema}");
+        }
+    });
+}
+
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/components/schemas/"));
+    name.map_or(schema, |name| &document["components"]["schemas"][name])
+}
+
+#[test]
+fn a_list_says_how_long_it_gets_where_its_length_can_be_chosen() {
+    let document = document();
+    each_operation(&document, |method, path, operation| {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let is_chosen = parameters.into_iter().any(|parameter| parameter["name"] == "limit");
+        let list = &operation["responses"]["200"]["content"]["application/json"]["schema"];
+        if is_chosen && list["type"] == "array" {
+            assert!(list["maxItems"].is_number(), "{method} {path}");
+        }
+    });
+}
+
+/// No body counts as `{}`: what may be `{}` may be left out.
+#[test]
+fn a_body_is_required_only_where_it_must_say_something() {
+    let document = document();
+    let mut optional = BTreeSet::new();
+    each_operation(&document, |method, path, operation| {
+        let body = &operation["requestBody"];
+        let schema = resolved(&document, &body["content"]["application/json"]["schema"]);
+        if schema["properties"].is_object() {
+            assert_eq!(body["required"], schema["required"].is_array(), "{method} {path}");
+        }
+        if body["required"] == false {
+            optional.insert(format!("{method} {path}"));
+        }
+    });
+    assert!(optional.contains("post /v1/deliveries/{delivery}/pass"), "{optional:?}");
+}
+
+#[test]
+fn what_is_downloaded_says_what_it_can_be() {
+    let document = document();
+    let types = &document["paths"]["/v1/files/{file}/download"]["get"]["responses"]["200"]["content"];
+    for kind in ["application/octet-stream", "image/png", "text/plain", "application/*", "audio/*"] {
+        assert_eq!(types[kind]["schema"]["format"], "binary", "{kind}");
+    }
+}
+
+#[test]
+fn every_body_has_examples_for_what_it_must_say() {
+    let document = document();
+    each_operation(&document, |method, path, operation| {
+        let schema = resolved(&document, &operation["requestBody"]["content"]["application/json"]["schema"]);
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            let property = resolved(&document, &schema["properties"][name]);
+            let told = ["examples", "enum"].iter().any(|word| property[word].is_array());
+            let plain = ["boolean", "array"].iter().any(|kind| property["type"] == *kind);
+            assert!(told || plain, "{method} {path}: {name} has no example");
+        }
     });
 }
 
 #[test]
 fn every_part_of_a_path_is_a_parameter_with_a_meaning() {
     each_operation(&document(), |method, path, operation| {
-        for part in parts_of(path).filter(|part| *part != "secret") {
+        for part in parts_of(path) {
             let parameters = operation["parameters"].as_array().unwrap();
             let parameter = parameters.iter().find(|parameter| parameter["name"] == part);
             let parameter = parameter.unwrap_or_else(|| panic!("{method} {path}: {part}"));
@@ -67,6 +184,12 @@ fn every_reference_leads_somewhere_and_every_operation_has_an_id_of_its_own() {
         let id = operation["operationId"].as_str().unwrap().to_owned();
         assert!(ids.insert(id.clone()), "{method} {path}: {id} is used twice");
     });
+}
+
+/// Of two types with one name the description keeps only one, and says what is not so of the other.
+#[test]
+fn no_name_stands_for_two_things() {
+    assert_eq!(described_twice(), BTreeSet::new());
 }
 
 /// Names under which the types of a file are described.

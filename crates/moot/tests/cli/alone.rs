@@ -220,6 +220,6 @@ fn backup_refuses_to_replace_a_file_and_restore_wants_one() {
 fn promised_keys_that_this_version_does_not_serve_are_refused_in_words() {
     let home = Home::new();
     let serve = |name: &str, value: &str| Ran::of(home.command(&["serve"]).env(name, value).output().unwrap());
-    assert!(serve("MOOT_STORE__URL", "postgres://u:pw@db/x").bad(2).contains("`store.url`"));
+    assert!(serve("MOOT_STORE__URL", "mysql://u:pw@db/x").bad(2).contains("`store.url`"));
     assert!(serve("MOOT_BUS__URL", "nats://bus").bad(2).contains("`bus.url`"));
 }

@@ -395,6 +395,23 @@ esac"#;
     assert!(ran.err.contains("engines.claude.use_api_billing"), "{ran:?}");
 }
 
+#[test]
+fn a_refused_claude_is_said_to_lack_a_key_only_if_one_was_set_and_kept_back() {
+    let home = Home::new();
+    let refused = r#"cat >/dev/null
+echo '{"type":"system","subtype":"init","session_id":"s-1","model":"m"}'
+echo '{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"session_id":"s-1","result":"No."}'"#;
+    let config = with_claude(&home, refused);
+    let said = |key: Option<&str>| {
+        let mut command = home.command(&["run", "claude", "--plain", "hello"]);
+        command.env("MOOT_CONFIG", &config).env("PATH", PATH).envs(key.map(|key| ("ANTHROPIC_API_KEY", key)));
+        Ran::of(command.output().unwrap()).err
+    };
+    let (with, without) = (said(Some("k")), said(None));
+    assert!(with.contains("moot removed ANTHROPIC_API_KEY") && with.contains("use_api_billing"), "{with}");
+    assert!(without.contains("say /login") && !without.contains("moot removed"), "{without}");
+}
+
 /// A npm that installs a claude which says its version, and a node.
 fn with_npm(home: &Home, npm: &str, node: &str) -> String {
     program(home, "tools/npm", npm);

@@ -291,7 +291,7 @@ fn doctor_finds_the_running_hub_and_the_profile() {
     let expected = format!("version {} answers on {}", env!("CARGO_PKG_VERSION"), hub.address);
     assert_eq!(sentence("hub"), expected);
     assert_eq!(sentence("profile"), format!("ann at {}", hub.url()));
-    assert!(sentence("database").starts_with("version 4, sound"));
+    assert!(sentence("database").starts_with("version 5, sound"));
 }
 
 #[test]

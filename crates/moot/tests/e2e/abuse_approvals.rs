@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::agents::{Fake, PATIENCE, hosted, hub_with_fake, replies};
+use crate::support::agents::{Fake, WAIT_TIMEOUT, hosted, hub_with_fake, replies};
 use crate::support::telegram::fake_api::World;
 use crate::support::telegram::{ANN, Message, hub_with_bot, hub_with_bot_and_fake, link};
 use crate::support::terminal::Terminal;
@@ -19,7 +19,7 @@ fn will_ask(fake: &Fake, file: &str, id: &str, tool: &str, input: &Value) {
 /// The open questions, once there are so many.
 async fn open(alice: &Member, count: usize) -> Vec<Value> {
     let path = alice.path("approvals?status=pending");
-    eventually_within(PATIENCE, &format!("{count} open questions"), || async {
+    eventually_within(WAIT_TIMEOUT, &format!("{count} open questions"), || async {
         let all = items(&alice.rest.get(&path).await.ok()).to_vec();
         (all.len() == count).then_some(all)
     })
@@ -33,7 +33,7 @@ async fn decide(member: &Member, approval: &Value, body: Value) -> crate::suppor
 /// Waits for words of the agent in answer to a message.
 async fn said(alice: &Member, asked: &Value, words: &str) {
     let root = text(asked, "id").to_owned();
-    eventually_within(PATIENCE, words, || async {
+    eventually_within(WAIT_TIMEOUT, words, || async {
         replies(alice, &root).await.iter().any(|text| text.contains(words)).then_some(())
     })
     .await;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::agents::{Daemon, Fake, PATIENCE};
+use crate::support::agents::{Daemon, Fake, WAIT_TIMEOUT};
 use crate::support::{Hub, Lark, Member, Rest, Snek, column, eventually, eventually_within, items, start, text};
 
 fn agents(members: &[&Member]) -> Value {
@@ -269,7 +269,7 @@ async fn is_online(alice: &Member, agent: &Member) -> bool {
 }
 
 async fn both_online(alice: &Member, agents: [&Member; 2]) {
-    eventually_within(PATIENCE, "both agents are carried", || async {
+    eventually_within(WAIT_TIMEOUT, "both agents are carried", || async {
         (is_online(alice, agents[0]).await && is_online(alice, agents[1]).await).then_some(())
     })
     .await;
@@ -309,7 +309,8 @@ async fn without_a_login_a_daemon_with_an_agents_key_carries_that_agent_alone_an
     let (one, two) = (alice.add_agent("one").await, alice.add_agent("two").await);
     let laptop = laptop(&hub);
     let daemon = Daemon::start(&laptop.home, &laptop.config(&hub, &one.token), &[]);
-    eventually_within(PATIENCE, "the one is carried", || async { is_online(&alice, &one).await.then_some(()) }).await;
+    eventually_within(WAIT_TIMEOUT, "the one is carried", || async { is_online(&alice, &one).await.then_some(()) })
+        .await;
     assert!(!is_online(&alice, &two).await);
     let log = daemon.log();
     let said = log.lines().find(|line| line.contains("only one is carried")).expect("a line");
@@ -338,7 +339,7 @@ async fn a_daemon_without_a_key_makes_one_with_the_login_and_refuses_to_start_wi
     let machines = alice.rest.get(&alice.path("machines")).await.ok();
     let id = text(&machines[0], "id").to_owned();
     alice.rest.delete(&alice.path(&format!("machines/{id}"))).await.ok();
-    eventually_within(PATIENCE, "nobody is carried", || async {
+    eventually_within(WAIT_TIMEOUT, "nobody is carried", || async {
         let gone = !is_online(&alice, &one).await && !is_online(&alice, &two).await;
         gone.then_some(())
     })

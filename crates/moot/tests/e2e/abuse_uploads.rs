@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{Hub, Setup, eventually, register, start};
 
-const PATIENCE: Duration = Duration::from_secs(50);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(50);
 
 /// Sends a byte now and then until the hub answers or hangs up, and returns what it answered.
 async fn trickle(address: SocketAddr, head: &str) -> String {
@@ -26,7 +26,7 @@ async fn trickle(address: SocketAddr, head: &str) -> String {
             }
         }
     };
-    let length = tokio::time::timeout(PATIENCE, waiting).await.expect("the hub lets go");
+    let length = tokio::time::timeout(WAIT_TIMEOUT, waiting).await.expect("the hub lets go");
     String::from_utf8_lossy(&answer[..length]).into_owned()
 }
 
@@ -63,7 +63,7 @@ async fn a_connection_that_says_nothing_more_ends() {
     let mut stream = TcpStream::connect(hub.address).await.expect("a connection");
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n").await.expect("an open connection");
     let mut answer = Vec::new();
-    let ended = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await;
+    let ended = tokio::time::timeout(WAIT_TIMEOUT, stream.read_to_end(&mut answer)).await;
     ended.expect("the hub hangs up").expect("an orderly end");
     assert!(answer.starts_with(b"HTTP/1.1 200"));
 }

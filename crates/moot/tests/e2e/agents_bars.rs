@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::agents::{PATIENCE, hosted, hub_with_fake, runs};
+use crate::support::agents::{WAIT_TIMEOUT, hosted, hub_with_fake, runs};
 use crate::support::{SLACK, eventually_within, items};
 
 const WINDOW_MS: f64 = 300.0;
@@ -37,7 +37,7 @@ async fn fifty_agents_woken_at_once_all_start_within_1_s() {
     for number in 0..50 {
         alice.rest.post("/v1/hosting", json!({"name": format!("a{number}"), "engine": "claude"})).await.created();
     }
-    eventually_within(PATIENCE, "all are carried", || async {
+    eventually_within(WAIT_TIMEOUT, "all are carried", || async {
         let hosted = alice.rest.get("/v1/hosting").await.ok();
         (items(&hosted).iter().filter(|agent| agent["state"] == "running").count() == 50).then_some(())
     })
@@ -46,7 +46,7 @@ async fn fifty_agents_woken_at_once_all_start_within_1_s() {
     let said = alice.post(&general, &words.join(" ")).await;
     // The brake holds most of their answers, but all of them begin.
     let begun = async || (starts(&fake.note("starts")).len() >= 50).then_some(());
-    eventually_within(PATIENCE, "all have begun", begun).await;
+    eventually_within(WAIT_TIMEOUT, "all have begun", begun).await;
     let last = starts(&fake.note("starts")).into_iter().fold(0.0, f64::max);
     let took = last - said["created_at"].as_f64().unwrap() - WINDOW_MS;
     println!("fifty agents: the last engine began after {took:.0} ms");

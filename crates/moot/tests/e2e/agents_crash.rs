@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::agents::{Daemon, Fake, PATIENCE, replies, runs};
+use crate::support::agents::{Daemon, Fake, WAIT_TIMEOUT, replies, runs};
 use crate::support::{Hub, Member, eventually, eventually_within, items, start, text};
 
 struct Scene {
@@ -58,8 +58,8 @@ impl Scene {
         let is_begun = || async { (self.fake.note("starts").lines().count() > starts).then_some(()) };
         match which {
             0 => {}
-            1 => eventually_within(PATIENCE, "the wake is sent", is_sent).await,
-            _ => eventually_within(PATIENCE, "an engine begins", is_begun).await,
+            1 => eventually_within(WAIT_TIMEOUT, "the wake is sent", is_sent).await,
+            _ => eventually_within(WAIT_TIMEOUT, "an engine begins", is_begun).await,
         }
     }
 }
@@ -159,7 +159,7 @@ async fn a_decision_made_while_the_engine_is_gone_is_kept_for_the_same_question_
         let open = scene.alice.rest.get(&scene.alice.path("approvals?status=pending")).await.ok();
         items(&open).first().cloned()
     };
-    let approval = eventually_within(PATIENCE, "a question", pending).await;
+    let approval = eventually_within(WAIT_TIMEOUT, "a question", pending).await;
     scene.daemon.kill();
     scene.hub.kill();
     scene.hub.restart().await;
@@ -181,12 +181,12 @@ async fn actions_that_were_on_their_way_when_the_hub_died_are_there_afterwards()
     let run = runs(&scene.alice, &scene.general, "running", 1).await.remove(0);
     let path = format!("/v1/runs/{}?limit=1000", text(&run, "id"));
     let count = async |alice: &Member| items(&alice.rest.get(&path).await.ok()["actions"]).len();
-    eventually_within(PATIENCE, "the first actions", || async { (count(&scene.alice).await >= 100).then_some(()) })
+    eventually_within(WAIT_TIMEOUT, "the first actions", || async { (count(&scene.alice).await >= 100).then_some(()) })
         .await;
     // From here on it reads nothing, but the daemon does not know that.
     scene.hub.signal(rustix::process::Signal::STOP);
     scene.fake.let_go();
-    eventually_within(PATIENCE, "all actions", || async { (!scene.fake.note("emitted").is_empty()).then_some(()) })
+    eventually_within(WAIT_TIMEOUT, "all actions", || async { (!scene.fake.note("emitted").is_empty()).then_some(()) })
         .await;
     scene.hub.kill();
     scene.hub.restart().await;
@@ -204,17 +204,17 @@ async fn the_diff_of_a_run_that_ended_while_the_hub_was_away_is_there_afterwards
     let mut scene = scene(&format!("project = \"{}\"\nworktrees = true\n", folder.path().display())).await;
     scene.alice.post(&scene.general, "@claude late").await;
     runs(&scene.alice, &scene.general, "running", 1).await;
-    eventually_within(PATIENCE, "the engine works", || async {
+    eventually_within(WAIT_TIMEOUT, "the engine works", || async {
         scene.fake.note("prompts").contains("late").then_some(())
     })
     .await;
     scene.hub.kill();
     scene.fake.let_go();
-    eventually_within(PATIENCE, "the change", || async { (!scene.fake.note("emitted").is_empty()).then_some(()) })
+    eventually_within(WAIT_TIMEOUT, "the change", || async { (!scene.fake.note("emitted").is_empty()).then_some(()) })
         .await;
     scene.hub.restart().await;
     let run = runs(&scene.alice, &scene.general, "completed", 1).await.remove(0);
-    eventually_within(PATIENCE, "the diff", || async {
+    eventually_within(WAIT_TIMEOUT, "the diff", || async {
         let answer = scene.alice.rest.get(&format!("/v1/runs/{}/diff", text(&run, "id"))).await;
         answer.text().contains("+changed").then_some(())
     })

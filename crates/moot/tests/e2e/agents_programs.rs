@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::support::agents::{Daemon, PATIENCE, replies};
+use crate::support::agents::{Daemon, WAIT_TIMEOUT, replies};
 use crate::support::{DEADLINE, Hub, Member, eventually, eventually_within, start, text};
 
 /// The program of `docs/agents.md`, which also notes what it was given.
@@ -75,7 +75,7 @@ async fn answered(scene: &Scene, words: &str) {
         let said = replies(&scene.alice, &root).await;
         (!said.is_empty()).then_some(said)
     };
-    let said = eventually_within(PATIENCE, "an answer", some).await;
+    let said = eventually_within(WAIT_TIMEOUT, "an answer", some).await;
     assert_eq!(said, [format!("You said: @echo {words}")]);
 }
 
@@ -142,7 +142,7 @@ async fn a_hostile_local_program_is_refused() {
         assert!(answer.contains("\"type\":\"error\""), "{line}: {answer}");
         assert!(!answer.contains(&scene.key));
     }
-    let until = std::time::Instant::now() + PATIENCE;
+    let until = std::time::Instant::now() + WAIT_TIMEOUT;
     let ok = loop {
         let answer = says(&socket, &auth(&right, "echo"));
         // The hub may still be told whom the daemon hosts.
@@ -178,4 +178,17 @@ async fn another_users_program_is_refused_even_if_the_socket_lets_it_in() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!said.contains("auth_ok"), "{said}");
     eventually("it is in the log", || async { scene.daemon.log().contains("another user").then_some(()) }).await;
+}
+
+#[tokio::test]
+async fn a_daemon_whose_workspace_was_deleted_stops_knocking_and_says_so_once() {
+    let mut scene = scene(&["sleep", "1000"]).await;
+    let is_connected = || async { scene.daemon.log().contains("the agents are registered").then_some(()) };
+    eventually_within(WAIT_TIMEOUT, "the daemon is there", is_connected).await;
+    let workspace = format!("/v1/workspaces/{}", scene.alice.workspace);
+    scene.alice.rest.delete(&workspace).await.ok();
+    assert_eq!(scene.daemon.ended().await, Some(1), "{}", scene.daemon.log());
+    let log = scene.daemon.log();
+    assert_eq!(log.matches("does not know the key").count(), 1, "{log}");
+    assert!(log.contains("workspace deleted"), "it says what may have happened: {log}");
 }

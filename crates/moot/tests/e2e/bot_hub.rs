@@ -4,10 +4,17 @@ use crate::support::bot::Bot;
 use crate::support::{eventually, start, text};
 
 async fn answered(protocol: &str) {
+    answered_at(protocol, None).await;
+}
+
+/// The same at another address than the usual one of the protocol.
+async fn answered_at(protocol: &str, path: Option<&str>) {
     let (hub, alice) = start().await;
     let codebot = alice.add_agent("codebot").await;
     let general = alice.add_channel("general", &[&codebot]).await;
-    let mut bot = Bot::start(&hub, &codebot, protocol).await;
+    let url = path.map(|path| format!("ws://{}{path}", hub.address));
+    let more: Vec<_> = url.iter().map(|url| ("MOOT_BOT__URL", url.as_str())).collect();
+    let mut bot = Bot::start_with(&hub, &codebot, protocol, &more).await;
     let mut lark = alice.lark().await;
     bot.will_say("hello, alice");
     lark.say(&general, "hello @codebot").await;
@@ -32,6 +39,11 @@ async fn answered(protocol: &str) {
 #[tokio::test]
 async fn a_mention_on_lark_is_answered_by_a_bot_on_snek() {
     answered("snek").await;
+}
+
+#[tokio::test]
+async fn a_mention_on_lark_is_answered_by_a_bot_that_hears_the_other_form_of_events() {
+    answered_at("snek", Some("/v2/rpc.ws")).await;
 }
 
 #[tokio::test]

@@ -67,6 +67,38 @@ async fn agents_and_sessions_are_listed_and_orders_are_given() {
     worker.abort();
 }
 
+/// As real agents do: nobody is answered who does not say where and for whom.
+fn strict(request: &Value) -> Result<Value, String> {
+    let given = |field: &str| request["data"][field].as_str().is_some_and(|text| !text.is_empty());
+    match (given("guildId") && given("voiceChannelId"), given("actorUserId")) {
+        (false, _) => Err("missing-session".to_owned()),
+        (true, false) => Err("missing-actor".to_owned()),
+        (true, true) => Ok(request["data"].clone()),
+    }
+}
+
+#[tokio::test]
+async fn the_examples_of_ask_in_the_help_work() {
+    let (hub, alice) = start().await;
+    let worker = Worker::join(&alice, hub.address, "agent1", &["g1"]).await.obey(strict);
+    let help = said(pool(&hub, &alice, &["--help"]).await);
+    let example = help.lines().find_map(|line| line.trim().strip_prefix("moot pool ask agent1 status '"));
+    let data = example.expect("the example of the help").trim_end_matches('\'');
+    let answer: Value =
+        serde_json::from_str(&said(pool(&hub, &alice, &["ask", "agent1", "status", data]).await)).unwrap();
+    let expected = json!({
+        "guildId": "g1", "voiceChannelId": "v1", "actorUserId": alice.id, "ownerUserId": alice.id,
+    });
+    assert_eq!(answer, expected);
+    let error = failed(pool(&hub, &alice, &["ask", "agent1", "status"]).await, 1);
+    assert!(error.contains("the agent refused: missing-session"), "it serves nothing: {error}");
+    said(pool(&hub, &alice, &["dispatch", "g1", "v2", "play"]).await);
+    let served = said(pool(&hub, &alice, &["ask", "agent1", "status", "{\"actorUserId\":\"u1\"}"]).await);
+    let served: Value = serde_json::from_str(&served).unwrap();
+    assert_eq!((&served["voiceChannelId"], &served["actorUserId"]), (&json!("v2"), &json!("u1")));
+    worker.abort();
+}
+
 #[tokio::test]
 async fn a_linked_channel_names_the_place() {
     let (hub, alice) = start().await;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::chopsticks::{Worker, gone, hello, place};
+use crate::support::chopsticks::{Worker, gone, hello, holder, known, place};
 use crate::support::{Answer, Member, Setup, eventually, register, start, text};
 
 fn ask(member: &Member, agent: &str, op: &str) -> JoinHandle<Answer> {
@@ -236,4 +236,74 @@ async fn dispatch_goes_to_the_successor_of_a_lost_agent() {
     other.answer(&request, json!("other")).await;
     let answer = asked.await.unwrap().ok();
     assert_eq!((&answer["data"], &answer["agent_id"]), (&json!("other"), &json!("a2")));
+}
+
+#[tokio::test]
+async fn no_session_ends_the_lease_whoever_asked_and_the_next_request_takes_it_anew() {
+    let (hub, alice) = start().await;
+    let mut worker = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
+    let plainly = |member: &Member| {
+        let (rest, data) = (member.rest.clone(), json!({ "guildId": "g1", "voiceChannelId": "v1" }));
+        let body = json!({ "op": "status", "data": data });
+        tokio::spawn(async move { rest.post("/v1/pools/agents/a1/requests", body).await })
+    };
+    for is_plain in [false, true] {
+        let playing = dispatch(&alice, "v1", "play", json!({ "query": "song" }));
+        let request = worker.asked_for("play").await;
+        worker.answer(&request, json!({ "action": "playing" })).await;
+        playing.await.unwrap().ok();
+        // The last track was skipped: the session is over, and nobody says `released`.
+        let asked = if is_plain { plainly(&alice) } else { dispatch(&alice, "v1", "status", json!({})) };
+        let request = worker.asked_for("status").await;
+        assert_eq!(holder(&alice, "g1", "v1", "music").await.as_deref(), Some("a1"));
+        worker.refuse(&request, "no-session").await;
+        assert_eq!(asked.await.unwrap().ok()["error"], "no-session");
+        assert_eq!(holder(&alice, "g1", "v1", "music").await, None);
+        assert_eq!(known(&alice, "a1").await["busy"], false);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_first_request_leaves_no_lease_and_the_agent_is_told_to_leave() {
+    let (hub, alice) = start().await;
+    let mut worker = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
+    for taken_before in [false, true] {
+        if taken_before {
+            alice.rest.post("/v1/pools/sessions", place("g1", "v1", "music")).await.created();
+        }
+        let asked = dispatch(&alice, "v1", "play", json!({ "query": "song" }));
+        let request = worker.asked_for("play").await;
+        worker.refuse(&request, "not-in-voice").await;
+        assert_eq!(asked.await.unwrap().ok()["error"], "not-in-voice");
+        assert_eq!(holder(&alice, "g1", "v1", "music").await, None);
+        let leaving = worker.asked_for("stop").await;
+        assert_eq!((&leaving["data"]["voiceChannelId"], &leaving["data"]["stopGraceMs"]), (&json!("v1"), &json!(0)));
+    }
+    // It is free for another place at once.
+    let asked = dispatch(&alice, "v2", "play", json!({ "query": "song" }));
+    let request = worker.asked_for("play").await;
+    worker.answer(&request, json!({ "action": "playing" })).await;
+    asked.await.unwrap().ok();
+    // From then on a refusal is the request's, not the session's.
+    let asked = dispatch(&alice, "v2", "volume", json!({ "volume": 999 }));
+    let request = worker.asked_for("volume").await;
+    worker.refuse(&request, "bad-volume").await;
+    asked.await.unwrap().ok();
+    assert_eq!(holder(&alice, "g1", "v2", "music").await.as_deref(), Some("a1"));
+}
+
+#[tokio::test]
+async fn no_session_does_not_end_a_lease_while_another_request_may_begin_the_session() {
+    let (hub, alice) = start().await;
+    let mut worker = Worker::join(&alice, hub.address, "a1", &["g1"]).await;
+    let playing = dispatch(&alice, "v1", "play", json!({ "query": "song" }));
+    let play = worker.asked_for("play").await;
+    let looking = dispatch(&alice, "v1", "status", json!({}));
+    let status = worker.asked_for("status").await;
+    worker.refuse(&status, "no-session").await;
+    assert_eq!(looking.await.unwrap().ok()["error"], "no-session");
+    assert_eq!(holder(&alice, "g1", "v1", "music").await.as_deref(), Some("a1"));
+    worker.answer(&play, json!({ "action": "playing" })).await;
+    playing.await.unwrap().ok();
+    assert_eq!(holder(&alice, "g1", "v1", "music").await.as_deref(), Some("a1"));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::jukebox::{dispatch, order, stage, until_known};
+use crate::support::jukebox::{GUILD, VOICE, dispatch, order, stage, until_known};
 use crate::support::{Jukebox, eventually, items, moot, start};
 
 #[tokio::test]
@@ -40,6 +40,23 @@ async fn an_agent_that_found_nothing_is_free_for_others() {
     assert_eq!(order(&alice, &channel, "/play polka").await, "Nothing found.");
     let sessions = alice.rest.get("/v1/pools/sessions").await.ok();
     assert!(items(&sessions).is_empty(), "{sessions}");
+}
+
+#[tokio::test]
+async fn a_jukebox_answers_what_the_help_of_the_terminal_shows() {
+    let (hub, alice) = start().await;
+    let _stage = stage(&hub, &alice, &[]).await;
+    assert_eq!(dispatch(&alice, "play", json!({ "query": "so what" })).await["ok"], true);
+    let (home, server) = (hub.folder(), hub.url(""));
+    let data = json!({ "guildId": GUILD, "voiceChannelId": VOICE }).to_string();
+    for given in [vec![data.as_str()], vec![]] {
+        let mut ask = vec!["pool", "ask", "jukebox-1", "status", "--server", &server, "--token", &alice.token];
+        ask.extend(given);
+        let done = moot(home.path(), &ask, &[]).await;
+        assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
+        let status: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+        assert_eq!((&status["playing"], &status["ownerId"]), (&json!(true), &json!(alice.id)), "{status}");
+    }
 }
 
 #[tokio::test]

@@ -167,6 +167,9 @@ async fn running_daemons_are_listed_with_their_agents() {
         assert!(!listed[key].is_null(), "`{key}` in {listed}");
     }
     assert_eq!(listed["agent_count"], 1);
+    // The terminal client reads this as a string, and nothing else.
+    let started = text(listed, "started_at");
+    assert!(started.contains('T') && started.ends_with('Z'), "{started}");
     let agent = &listed["agents"][0];
     assert_eq!(agent["name"], "codebot");
     assert_eq!(agent["agent_id"], codebot.id.as_str());
@@ -184,6 +187,35 @@ async fn the_terminal_client_wakes_a_hosted_agent() {
     let path = format!("/v1/daemons/{}/agents/codebot/wake", text(&data, "daemon_id"));
     alice.rest.post(&path, json!({})).await.done();
     assert_eq!(lark.expect("agent.wake").await["agent_name"], "codebot");
+}
+
+#[tokio::test]
+async fn the_terminal_client_wakes_a_hosted_agent_about_a_message() {
+    let (_hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let general = alice.add_channel("general", &[&codebot]).await;
+    let mut lark = alice.lark().await;
+    let data = lark.asks("daemon.register", agents(&[&codebot]), "daemon.registered").await;
+    let path = format!("/v1/daemons/{}/agents/codebot/wake", text(&data, "daemon_id"));
+    let said = alice.post(&general, "the build is red").await;
+    alice.post(&general, "lunch is at twelve").await;
+    // The id of a message, words that are said then, and what the client sends without its options.
+    let about = json!({ "channel_id": general, "message": said["id"] });
+    alice.rest.post(&path, about).await.ok();
+    let wake = lark.expect("agent.wake").await;
+    assert_eq!((&wake["reason"], &wake["agent_name"]), (&json!("manual"), &json!("codebot")));
+    assert_eq!(wake["context"]["delivery"]["message_ids"], json!([said["id"]]));
+    assert_eq!(items(&wake["context"]["recent_messages"]).last().unwrap()["id"], said["id"]);
+    alice.rest.post(&path, json!({ "channel_id": general, "message": "look at the build" })).await.ok();
+    let wake = lark.expect("agent.wake").await;
+    let last = items(&wake["context"]["recent_messages"]).last().cloned().unwrap();
+    assert_eq!((&last["content"], &last["sender_id"]), (&json!("look at the build"), &json!(alice.id)));
+    assert_eq!(alice.texts(&general).await.last().map(String::as_str), Some("look at the build"));
+    alice.rest.post(&path, json!({ "channel_id": "", "message": "" })).await.ok();
+    assert!(lark.expect("agent.wake").await["context"]["channel"].is_null());
+    alice.rest.post(&path, json!({ "channel_id": general, "message": "" })).await.ok();
+    assert_eq!(lark.expect("agent.wake").await["context"]["channel"]["id"], general.as_str());
+    alice.rest.post(&path, json!({ "message": "where?" })).await.refused(400, "BAD_REQUEST");
 }
 
 /// Makes somebody an admin, or no longer one.

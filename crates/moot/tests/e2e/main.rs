@@ -34,6 +34,8 @@ mod agents_story;
 
 mod bot_hub;
 
+mod conformance;
+
 mod deliveries_absence;
 mod deliveries_bars;
 mod deliveries_loop_guard;
@@ -53,6 +55,7 @@ mod lark_limits;
 mod lark_live;
 mod lark_messages;
 mod lark_notifications;
+mod lark_real_agent;
 mod lark_reviews;
 mod lark_sync;
 mod lark_threads;
@@ -76,6 +79,7 @@ mod rest_members;
 mod rest_messages;
 mod rest_notifications;
 mod rest_operator;
+mod rest_origins;
 mod rest_reactions;
 mod rest_search;
 mod rest_setup;
@@ -107,6 +111,9 @@ mod abuse_doors;
 mod matrix;
 
 mod full_disk;
+mod mcp_door;
+mod mcp_tools;
+mod postgres;
 mod proof_backup;
 mod proof_conversation;
 mod proof_crash;

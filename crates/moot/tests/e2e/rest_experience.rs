@@ -152,3 +152,61 @@ async fn a_review_is_decided_by_the_reviewer_only() {
     let list = bob.rest.get(&bob.path("reviews")).await.ok();
     assert_eq!(column(&list, "id"), [text(&review, "id")]);
 }
+
+#[tokio::test]
+async fn an_agent_finds_its_own_corner_as_me() {
+    let corner = corner().await;
+    let (rest, alice) = (&corner.codebot.rest, &corner.alice);
+    alice.post(&corner.general, "@codebot hi").await;
+    let inbox = rest.get("/v1/agents/me/inbox").await.ok();
+    assert_eq!(inbox, rest.get(&corner.own("inbox")).await.ok());
+    assert_eq!(rest.get("/v1/agents/me/inbox/count").await.ok()["count"], 1);
+    let made = rest.post("/v1/agents/me/workspace", json!({ "name": "notes", "content": "owls" })).await.ok();
+    for path in ["/v1/agents/me/workspace", "/v1/agents/me/workspace/search?q=owls"] {
+        assert_eq!(column(&rest.get(path).await.ok(), "id"), [text(&made, "id")], "{path}");
+    }
+    assert_eq!(rest.get("/v1/agents/me/workspace/notes").await.ok()["content"], "owls");
+    rest.post("/v1/agents/me/memory", json!({ "key": "k", "value": "v" })).await.created();
+    assert_eq!(items(&rest.get("/v1/agents/me/memory").await.ok()).len(), 1);
+    rest.delete("/v1/agents/me/memory/default/k").await.ok();
+    let draft = json!({ "channel_id": corner.general, "content": "my answer" });
+    rest.post("/v1/agents/me/drafts", draft).await.created();
+    assert_eq!(items(&rest.get("/v1/agents/me/drafts").await.ok()).len(), 1);
+    assert_eq!(rest.get("/v1/agents/me/metrics").await.ok()["agent_id"], corner.codebot.id.as_str());
+    rest.post(&format!("/v1/agents/me/inbox/{}/ack", text(&inbox[0], "id")), json!({})).await.ok();
+    rest.post("/v1/agents/me/inbox/ack-all", json!({})).await.ok();
+    alice.rest.get("/v1/agents/me/inbox").await.hidden();
+}
+
+#[tokio::test]
+async fn the_inbox_shows_what_is_unread_by_either_name() {
+    let corner = corner().await;
+    for number in 1..=2 {
+        corner.alice.post(&corner.general, &format!("@codebot {number}")).await;
+    }
+    let rest = &corner.codebot.rest;
+    let all = rest.get(&corner.own("inbox")).await.ok();
+    rest.patch(&format!("/v1/notifications/{}/read", text(&all[0], "id")), json!({})).await.ok();
+    for query in ["unread=true", "unread_only=true", "unread=true&unread_only=true"] {
+        let unread = rest.get(&corner.own(&format!("inbox?{query}"))).await.ok();
+        assert_eq!(column(&unread, "id"), [text(&all[1], "id")], "{query}");
+        let unread = rest.get(&format!("/v1/notifications?{query}")).await.ok();
+        assert_eq!(column(&unread, "id"), [text(&all[1], "id")], "{query}");
+    }
+    for query in ["unread=false", "unread_only=false"] {
+        assert_eq!(items(&rest.get(&corner.own(&format!("inbox?{query}"))).await.ok()).len(), 2, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_review_is_asked_for_in_ones_own_workspace_without_naming_it() {
+    let corner = corner().await;
+    let reviewer = corner.alice.add_agent("reviewbot").await;
+    corner.alice.admit(&corner.general, &reviewer).await;
+    let body = json!({ "reviewer_id": reviewer.id, "subject": "the build", "content": "is it green?",
+        "channel_id": corner.general });
+    let asked = corner.codebot.rest.post("/v1/reviews", body).await.created();
+    let listed = reviewer.rest.get("/v1/reviews").await.ok();
+    assert_eq!(column(&listed, "id"), [text(&asked, "id")]);
+    assert_eq!(listed, reviewer.rest.get(&corner.alice.path("reviews")).await.ok());
+}

@@ -220,3 +220,37 @@ async fn a_reply_over_rest_is_left_out_of_the_history() {
     assert_eq!(column(&history, "content"), ["root"]);
     assert_eq!(history[0]["reply_count"], 1);
 }
+
+#[tokio::test]
+async fn threads_are_listed_with_what_is_new_in_them_for_those_who_take_part() {
+    let (_hub, alice) = start().await;
+    let (bob, carol) = (alice.add_human("bob").await, alice.add_human("carol").await);
+    let general = alice.add_channel("general", &[&bob, &carol]).await;
+    let root = alice.post(&general, "who is in?").await;
+    let path = format!("/v1/channels/{general}/messages");
+    let reply = |text: &str| json!({ "content": text, "thread_id": root["id"] });
+    bob.rest.post(&path, reply("I am")).await.created();
+    let threads = async |member: &Member| member.rest.get("/v1/threads").await.ok();
+    let unread = async |member: &Member| threads(member).await[0]["unread_count"].clone();
+    assert_eq!(unread(&alice).await, 1, "of the thread that she began");
+    assert_eq!(unread(&bob).await, 0, "he has said the last word");
+    alice.rest.post(&path, reply("good")).await.created();
+    assert_eq!(unread(&bob).await, 1, "of a thread that he replied in");
+    assert_eq!(threads(&bob).await[0]["last_reply"]["content"], "good");
+    assert_eq!(threads(&carol).await, json!([]), "she takes no part");
+    bob.rest.post(&format!("/v1/channels/{general}/read"), json!({})).await.ok();
+    assert_eq!(unread(&bob).await, 0);
+}
+
+#[tokio::test]
+async fn a_message_that_is_sent_without_waking_wakes_no_agent() {
+    let (_hub, alice) = start().await;
+    let robot = alice.add_agent("robot").await;
+    let general = alice.add_channel("general", &[&robot]).await;
+    let path = format!("/v1/channels/{general}/messages");
+    let deliveries = format!("/v1/channels/{general}/deliveries");
+    alice.rest.post(&path, json!({ "content": "@robot hush", "wake": false })).await.created();
+    assert_eq!(alice.rest.get(&deliveries).await.ok(), json!([]));
+    alice.rest.post(&path, json!({ "content": "@robot now" })).await.created();
+    assert_eq!(items(&alice.rest.get(&deliveries).await.ok()).len(), 1);
+}

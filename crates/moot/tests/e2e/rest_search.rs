@@ -81,3 +81,37 @@ async fn the_language_of_the_index_is_not_the_callers_to_use() {
     }
     assert_eq!(items(&search(&alice, "q=words%20quotes").await).len(), 1);
 }
+
+#[tokio::test]
+async fn who_where_what_and_when_narrow_a_search_alone_and_together() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let (one, two) = (alice.add_channel("one", &[&bob]).await, alice.add_channel("two", &[&bob]).await);
+    alice.post(&one, "the plan of alice").await;
+    bob.post(&one, "the plan of bob").await;
+    bob.post(&two, "see https://example.org").await;
+    let found = async |query: String| -> Vec<String> {
+        let hits = search(&alice, &query).await;
+        column(&hits, "content").into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(found(format!("from={}", bob.id)).await, ["see https://example.org", "the plan of bob"]);
+    assert_eq!(found(format!("q=pl&beginnings=true&from={}", bob.id)).await, ["the plan of bob"]);
+    assert_eq!(found(format!("channel={two}")).await, ["see https://example.org"]);
+    assert_eq!(found("has=link".to_owned()).await, ["see https://example.org"]);
+    assert_eq!(found(format!("has=link&channel={one}")).await, Vec::<String>::new());
+    assert_eq!(found("before=1000".to_owned()).await, Vec::<String>::new());
+    assert_eq!(found("q=plan&after=1000".to_owned()).await.len(), 2);
+    assert_eq!(alice.rest.get("/v1/search").await.status, 400);
+    assert_eq!(alice.rest.get("/v1/search?has=nothing").await.status, 400);
+}
+
+#[tokio::test]
+async fn a_condition_alone_finds_nothing_in_the_channels_of_others() {
+    let (_hub, alice) = start().await;
+    let bob = alice.add_human("bob").await;
+    let secret = alice.add_private("secret", &[]).await;
+    alice.post(&secret, "see https://example.org").await;
+    for query in [format!("from={}", alice.id), "has=link".to_owned(), "after=1000".to_owned()] {
+        assert_eq!(search(&bob, &query).await, json!([]), "{query}");
+    }
+}

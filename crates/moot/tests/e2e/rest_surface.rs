@@ -51,6 +51,7 @@ POST /v1/channels/{}/pins
 GET /v1/channels/{}/pins
 DELETE /v1/pins/{}
 GET /v1/search
+GET /v1/search/messages
 POST /v1/workspaces/{}/tasks
 GET /v1/workspaces/{}/tasks
 PATCH /v1/tasks/{}
@@ -72,10 +73,13 @@ POST /v1/agents/{}/drafts
 GET /v1/agents/{}/drafts
 POST /v1/drafts/{}/send
 DELETE /v1/drafts/{}
+POST /v1/agents/{}/workspace
 GET /v1/agents/{}/workspace
 GET /v1/agents/{}/workspace/search
 POST /v1/workspaces/{}/reviews
 GET /v1/workspaces/{}/reviews
+POST /v1/reviews
+GET /v1/reviews
 GET /v1/reviews/{}
 POST /v1/workspaces/{}/approvals
 GET /v1/workspaces/{}/approvals
@@ -93,6 +97,7 @@ GET /v1/workspaces/{}/webhooks
 DELETE /v1/webhooks/{}
 GET /v1/admin/stats
 POST /v1/admin/backup
+GET /v1/admin/agents
 GET /v1/status
 GET /v1/agents
 GET /v1/channels

@@ -88,7 +88,7 @@ async fn say_with_a_recording_shows_what_was_understood_and_who_took_it() {
         notebook
     });
     let (server, file) = (hub.url(""), file.display().to_string());
-    let said = ["say", "--voice", &file, "--server", &server, "--token", &alice.token];
+    let said = ["say", "--no-wait", "--voice", &file, "--server", &server, "--token", &alice.token];
     let done = moot(home.path(), &said, &[]).await;
     assert_eq!(
         (done.code, done.stdout.as_str()),

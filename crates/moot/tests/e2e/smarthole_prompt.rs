@@ -80,7 +80,7 @@ async fn without_a_terminal_every_line_is_a_sentence_and_no_prompt_is_shown() {
     let mut notebook = client(&hub, "notebook", "I keep notes.").await;
     let home = tempfile::TempDir::new().expect("a folder");
     let mut child = clean_command(BINARY, home.path())
-        .args(["say", "--server", &hub.url(""), "--token", &alice.token])
+        .args(["say", "--timeout", "1", "--server", &hub.url(""), "--token", &alice.token])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -96,4 +96,50 @@ async fn without_a_terminal_every_line_is_a_sentence_and_no_prompt_is_shown() {
     let done = tokio::task::spawn_blocking(move || child.wait_with_output()).await.expect("a thread").expect("an end");
     assert_eq!(done.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&done.stdout), "notebook took it\nnotebook took it\n");
+}
+
+/// `moot say` with these lines on its standard input.
+async fn piped(server: &str, token: &str, lines: &str) -> std::process::Output {
+    let home = tempfile::TempDir::new().expect("a folder");
+    let mut child = clean_command(BINARY, home.path())
+        .args(["say", "--timeout", "600", "--server", server, "--token", token])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(lines.as_bytes()).expect("a reader");
+    drop(input);
+    tokio::task::spawn_blocking(move || child.wait_with_output()).await.expect("a thread").expect("an end")
+}
+
+#[tokio::test]
+async fn without_a_terminal_the_answers_are_waited_for_too() {
+    let (hub, alice) = start().await;
+    let mut notebook = client(&hub, "notebook", "I keep notes.").await;
+    let taking = tokio::spawn(async move {
+        let first = text(&notebook.message().await, "id").to_owned();
+        notebook.ack(&first).await;
+        // It takes the second before it has answered the first.
+        takes(&mut notebook, "milk").await;
+        notebook.respond(&first, "notification", json!({ "body": "eggs!" })).await;
+        notebook
+    });
+    let done = piped(&hub.url(""), &alice.token, "notebook: eggs\nnotebook: milk\n").await;
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let shown = String::from_utf8_lossy(&done.stdout).into_owned();
+    let mut lines: Vec<_> = shown.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["notebook took it", "notebook took it", "notebook: Noted: milk!", "notebook: eggs!"], "{shown}");
+    drop(taking.await);
+}
+
+#[tokio::test]
+async fn without_a_terminal_a_sentence_that_nobody_took_is_a_failure() {
+    let (hub, alice) = start().await;
+    let done = piped(&hub.url(""), &alice.token, "buy milk\n").await;
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    assert!(told.contains("no clients are connected") && told.contains("nobody took 1 of 1 sentences"), "{told}");
 }

@@ -182,3 +182,50 @@ async fn a_client_that_does_not_come_back_after_a_restart_loses_the_sentence_to_
     let route = settled(&alice, &answer, "taken").await;
     assert_eq!(route["attempts"][0]["reject_reason"], "Response timeout");
 }
+
+#[tokio::test]
+async fn a_refused_sentence_goes_to_others_also_without_common_words_and_those_left_are_named() {
+    let (hub, alice) = hub_with_patience("600").await;
+    let mut clients = vec![
+        ("weather", client(&hub, "weather", "I know the weather forecast.").await),
+        ("mail", client(&hub, "mail", "I read and send mail.").await),
+        ("music", client(&hub, "music", "I play songs.").await),
+        ("lamp", client(&hub, "lamp", "I switch the light on and off.").await),
+    ];
+    let answer = say(&alice, "will it rain").await;
+    let (id, path) = (text(&answer, "message_id"), format!("/v1/route/{}", text(&answer, "message_id")));
+    let mut next = text(&answer["deliveries"][0], "client").to_owned();
+    assert_eq!(next, "weather");
+    for round in 1..=3 {
+        let at = clients.iter().position(|(name, _)| *name == next).expect("one that had it not");
+        let (name, mut refusing) = clients.remove(at);
+        assert_eq!(refusing.message().await["text"], "will it rain", "{name}");
+        refusing.reject(id, "not mine").await;
+        let route = eventually("the next attempt", || async {
+            let route = alice.rest.get(&path).await.ok();
+            (items(&route["attempts"]).len() > round || route["state"] == "failed").then_some(route)
+        })
+        .await;
+        next = text(items(&route["attempts"]).last().expect("an attempt"), "client").to_owned();
+    }
+    let route = settled(&alice, &answer, "failed").await;
+    assert_eq!(items(&route["attempts"]).len(), 3, "min(3, clients)");
+    let (left, mut untouched) = clients.pop().expect("the fourth");
+    assert_eq!(route["candidates"], json!([left]));
+    untouched.heard_nothing().await;
+}
+
+#[tokio::test]
+async fn of_two_clients_the_other_is_asked_and_then_nobody_is_left() {
+    let (hub, alice) = hub_with_patience("600").await;
+    let mut weather = client(&hub, "weather", "I know the weather forecast.").await;
+    let mut mail = client(&hub, "mail", "I read and send mail.").await;
+    let answer = say(&alice, "will it rain").await;
+    let id = text(&answer, "message_id");
+    weather.message().await;
+    weather.reject(id, "no").await;
+    assert!(!text(&mail.message().await["metadata"], "routingReason").is_empty());
+    mail.reject(id, "nor I").await;
+    let route = settled(&alice, &answer, "failed").await;
+    assert_eq!(route.get("candidates"), None, "{route}");
+}

@@ -4,8 +4,10 @@ use axum::Json;
 use axum::routing::post;
 use serde_json::{Value, json};
 
-use crate::support::smarthole::{address, client};
-use crate::support::{Hub, Setup, eventually, moot, register, start, text};
+use crate::support::hub::Done;
+use crate::support::smarthole::{SmartHole, address, client};
+use crate::support::terminal::Terminal;
+use crate::support::{Hub, Member, Setup, eventually, moot, register, start, text};
 
 /// An OpenAI-compatible endpoint that always gives this answer.
 async fn model(status: u16, answer: Value) -> String {
@@ -72,7 +74,7 @@ async fn say_prints_who_took_it_and_fails_when_nobody_does() {
     let (hub, alice) = start().await;
     let home = tempfile::TempDir::new().expect("a folder");
     let (server, token) = (hub.url(""), alice.token.clone());
-    let said = ["say", "--server", server.as_str(), "--token", token.as_str(), "notebook: milk"];
+    let said = ["say", "--timeout", "1", "--server", server.as_str(), "--token", token.as_str(), "notebook: milk"];
     let done = moot(home.path(), &said, &[]).await;
     assert_eq!(done.code, Some(1), "{}{}", done.stdout, done.stderr);
     assert!(done.stderr.contains("no clients are connected"), "{}", done.stderr);
@@ -84,6 +86,7 @@ async fn say_prints_who_took_it_and_fails_when_nobody_does() {
     });
     let done = moot(home.path(), &said, &[]).await;
     assert_eq!((done.code, done.stdout.trim()), (Some(0), "notebook took it"), "{}", done.stderr);
+    assert!(done.stderr.contains("no answer of notebook within 1 s; `moot say --history`"), "{}", done.stderr);
     drop(taking.await.expect("a client"));
     let done = moot(home.path(), &["say", "--history", "--server", &server, "--token", &token], &[]).await;
     assert!(done.stdout.contains("milk  [taken]") && done.stdout.contains("notebook took it"), "{}", done.stdout);
@@ -112,4 +115,140 @@ async fn the_echo_client_takes_what_is_said() {
     .await;
     let _ = echo.kill();
     let _ = echo.wait();
+}
+
+async fn say(hub: &Hub, member: &Member, arguments: &[&str]) -> Done {
+    let (home, server) = (tempfile::TempDir::new().expect("a folder"), hub.url(""));
+    let mut whole = vec!["say", "--server", &server, "--token", &member.token];
+    whole.extend(arguments);
+    moot(home.path(), &whole, &[]).await
+}
+
+/// Takes the next sentence at once, and says something to it when everybody knows that it is taken.
+fn takes_and_answers_later(
+    member: &Member,
+    mut client: SmartHole,
+    notification: Value,
+) -> tokio::task::JoinHandle<SmartHole> {
+    let member = member.clone();
+    tokio::spawn(async move {
+        let id = text(&client.message().await, "id").to_owned();
+        client.ack(&id).await;
+        let path = format!("/v1/route/{id}");
+        eventually("it is taken", || async { (member.rest.get(&path).await.ok()["state"] == "taken").then_some(()) })
+            .await;
+        client.respond(&id, "notification", notification).await;
+        client
+    })
+}
+
+#[tokio::test]
+async fn say_waits_for_the_answer_that_comes_after_the_ack_and_shows_it() {
+    let (hub, alice) = start().await;
+    let notebook = client(&hub, "notebook", "notes").await;
+    let answering = takes_and_answers_later(&alice, notebook, json!({ "body": "Saved to the journal." }));
+    let done = say(&hub, &alice, &["--timeout", "600", "notebook: milk"]).await;
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(done.stdout, "notebook took it\nnotebook: Saved to the journal.\n");
+    assert_eq!(done.stderr, "", "nobody looks, so no progress");
+    // As JSON, the answer is part of the route.
+    let answering = takes_and_answers_later(&alice, answering.await.expect("a client"), json!({ "title": "Done" }));
+    let done = say(&hub, &alice, &["--json", "--timeout", "600", "notebook: milk"]).await;
+    let route: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(route["attempts"][0]["responses"][1]["title"], "Done", "{route}");
+    drop(answering.await);
+}
+
+#[tokio::test]
+async fn say_at_a_terminal_shows_what_it_waits_for() {
+    let (hub, alice) = start().await;
+    let mut notebook = client(&hub, "notebook", "notes").await;
+    let home = tempfile::TempDir::new().expect("a folder");
+    let (server, timeout) = (hub.url(""), "600");
+    let said = ["say", "--server", &server, "--token", &alice.token, "--timeout", timeout, "notebook: milk"];
+    let mut terminal = Terminal::run(home.path(), &said);
+    terminal.shows("waiting for notebook to take it").await;
+    let id = text(&notebook.message().await, "id").to_owned();
+    notebook.ack(&id).await;
+    terminal.shows("notebook took it").await;
+    terminal.shows("waiting for the answer of notebook").await;
+    notebook.respond(&id, "notification", json!({ "title": "Noted", "body": "milk" })).await;
+    terminal.shows("notebook: Noted: milk").await;
+    assert_eq!(terminal.end().await, Some(0));
+}
+
+#[tokio::test]
+async fn say_without_waiting_ends_when_somebody_took_it() {
+    let (hub, alice) = start().await;
+    let mut notebook = client(&hub, "notebook", "notes").await;
+    let taking = tokio::spawn(async move {
+        let id = text(&notebook.message().await, "id").to_owned();
+        notebook.ack(&id).await;
+        notebook
+    });
+    let done = say(&hub, &alice, &["--no-wait", "notebook: milk"]).await;
+    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "notebook took it\n", ""));
+    drop(taking.await);
+}
+
+#[tokio::test]
+async fn an_empty_notification_prints_nothing_odd() {
+    let (hub, alice) = start().await;
+    let mut notebook = client(&hub, "notebook", "notes").await;
+    let taking = tokio::spawn(async move {
+        let id = text(&notebook.message().await, "id").to_owned();
+        notebook.respond(&id, "notification", json!({ "title": "", "body": " " })).await;
+        notebook
+    });
+    let done = say(&hub, &alice, &["--timeout", "600", "notebook: milk"]).await;
+    assert_eq!((done.code, done.stdout.as_str(), done.stderr.as_str()), (Some(0), "notebook took it\n", ""));
+    drop(taking.await);
+    assert_eq!(alice.rest.get("/v1/notifications").await.ok(), json!([]));
+}
+
+#[tokio::test]
+async fn say_names_the_candidates_when_nobody_took_it() {
+    let (hub, alice) = start().await;
+    let mut notebook = client(&hub, "notebook", "notes").await;
+    let _calendar = client(&hub, "calendar", "appointments").await;
+    let done = say(&hub, &alice, &["xyzzy"]).await;
+    assert_eq!(done.code, Some(1));
+    assert!(
+        done.stderr.contains("hint: name one of notebook, calendar, like `moot say \"notebook: …\"`"),
+        "{}",
+        done.stderr
+    );
+    let refusing = tokio::spawn(async move {
+        let id = text(&notebook.message().await, "id").to_owned();
+        notebook.reject(&id, "no paper").await;
+        notebook
+    });
+    let done = say(&hub, &alice, &["notebook: milk"]).await;
+    assert_eq!((done.code, done.stdout.as_str()), (Some(1), "notebook did not: no paper\n"));
+    assert!(
+        done.stderr.contains("nobody took it") && done.stderr.contains("there are also calendar"),
+        "{}",
+        done.stderr
+    );
+    drop(refusing.await);
+}
+
+#[tokio::test]
+async fn say_shows_what_an_agent_of_the_hub_answers() {
+    let (hub, alice) = start().await;
+    let codebot = alice.add_agent("codebot").await;
+    let mut agent = codebot.lark_agent().await;
+    let answering = tokio::spawn(async move {
+        let wake = agent.expect("agent.wake").await;
+        agent.say(text(&wake["context"]["channel"], "id"), "looks fine").await;
+        agent
+    });
+    let done = say(&hub, &alice, &["--timeout", "600", "codebot: have a look"]).await;
+    assert_eq!(
+        (done.code, done.stdout.as_str()),
+        (Some(0), "codebot took it\ncodebot: looks fine\n"),
+        "{}",
+        done.stderr
+    );
+    drop(answering.await);
 }

@@ -287,6 +287,15 @@ async fn channels_are_made_changed_and_deleted_by_those_who_may() {
     assert_eq!(other.refused("create_channel", json!(["IDEAS"])).await, "a channel named `ideas` exists");
     let open = owner.call("create_channel", json!(["open"])).await;
     assert_eq!(open["tag"], "public");
+    let closed = owner.call("update_channel", json!([open["uid"], null, null, true])).await;
+    assert_eq!((text(&closed, "name"), text(&closed, "tag")), ("open", "private"));
+    assert_eq!(other.refused("get_messages", json!([open["uid"]])).await, "channel not found");
+    let refused = owner.refused("update_channel", json!([open["uid"], null, null, "yes"])).await;
+    assert_eq!(refused, "`is_private` of `update_channel` must be true or false");
+    let by_name = json!({ "channel_uid": open["uid"], "is_private": false });
+    owner.send_text(json!({ "method": "update_channel", "kwargs": by_name, "callId": 7 }).to_string()).await;
+    assert_eq!(owner.answer_to(&json!(7), "update_channel by name").await["data"]["tag"], "public");
+    assert_eq!(other.call("get_messages", json!([open["uid"]])).await, json!([]));
     let refused = other.refused("delete_channel", json!([open["uid"]])).await;
     assert!(refused.contains("admin"), "{refused}");
     assert_eq!(other.call("delete_channel", json!([uid])).await, json!({ "success": true }));

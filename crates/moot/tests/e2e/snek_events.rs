@@ -134,6 +134,24 @@ async fn the_other_dialect_has_messages_under_data_and_never_both() {
     document.hears("hello!").await;
 }
 
+#[tokio::test]
+async fn the_other_dialect_has_an_address_of_its_own() {
+    let (hub, alice) = start().await;
+    let channel = alice.add_channel("general", &[]).await;
+    // A query says nothing there.
+    let mut v2 = Snek::dial(hub.address, "/v2/rpc.ws?events=").await;
+    v2.login("alice", PASSWORD).await;
+    let mut document = alice.snek().await;
+    let uid = document.say(&channel, "hello").await;
+    let event = v2.next().await;
+    assert_eq!((text(&event, "event"), text(&event, "channel_uid")), ("new_message", &*channel));
+    let data = &event["data"];
+    assert_eq!((text(data, "uid"), text(data, "message")), (&*uid, "hello"));
+    assert_eq!((text(data, "user_uid"), text(data, "username")), (&*alice.id, "alice"));
+    let channels = v2.call("get_channels", json!([])).await;
+    assert_eq!(channels[0]["uid"], *channel);
+}
+
 const BATCH: usize = 300;
 
 #[tokio::test]

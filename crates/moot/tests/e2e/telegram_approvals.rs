@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::agents::{PATIENCE, hosted, replies};
+use crate::support::agents::{WAIT_TIMEOUT, hosted, replies};
 use crate::support::telegram::fake_api::World;
 use crate::support::telegram::{ANN, EVE, FakeApi, Message, hub_with_bot, hub_with_bot_and_fake, link};
 use crate::support::{Lark, Member, eventually_within, moot, text};
@@ -66,7 +66,7 @@ async fn an_engines_question_is_a_card_and_every_decision_reaches_it_with_its_no
         assert_eq!(told, outcome);
         closed(&api, ANN, &card, outcome).await;
         let root = text(&asked, "id").to_owned();
-        eventually_within(PATIENCE, said, || async {
+        eventually_within(WAIT_TIMEOUT, said, || async {
             replies(&alice, &root).await.iter().any(|text| text.starts_with(said)).then_some(())
         })
         .await;

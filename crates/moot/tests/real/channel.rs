@@ -1,19 +1,15 @@
 //! A case from a channel: a mention wakes the agent, people decide over REST, the answer stands in the thread.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::cases::{Case, Event};
 use super::judge::{Seen, judge};
 use super::run::apart;
-use super::stage::HubStage;
+use super::stage::{HubStage, WAIT_TIMEOUT};
 use super::support::agents::replies;
 use super::support::{eventually_within, items, text};
 use super::table::Outcome;
 
-const PATIENCE: Duration = Duration::from_secs(120);
-const MEANWHILE: Duration = Duration::from_secs(1);
 /// How a message begins that tells of a run that goes on.
 const UNDER_WAY: [&str; 3] = ["queued", "starting", "working"];
 
@@ -26,13 +22,11 @@ pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
     match case.event {
         Event::Kill => return kill(stage).await,
         Event::Words(words) => {
-            stage.stage.waits_more_than(waits).await;
-            tokio::time::sleep(MEANWHILE).await;
+            middle(stage, waits, &root).await;
             stage.post(words, Some(&root)).await;
         }
         Event::Cancel => {
-            stage.stage.waits_more_than(waits).await;
-            tokio::time::sleep(MEANWHILE).await;
+            middle(stage, waits, &root).await;
             let run = runs(stage, &root).await.pop().ok_or("there is no run")?;
             stage.alice.rest.post(&format!("/v1/runs/{}/stop", text(&run, "id")), json!({})).await.ok();
         }
@@ -44,6 +38,18 @@ pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
         seen = ended(stage, &root, number + 1, case.event).await;
     }
     judge(&stage.stage, case, &seen)
+}
+
+/// Waits for the middle of an answer: the model works, and what it has said so far is in the run.
+async fn middle(stage: &HubStage, waits: u64, root: &str) {
+    stage.stage.waits_more_than(waits).await;
+    let Some(words) = stage.stage.begun() else { return };
+    let read = || async {
+        let run = runs(stage, root).await.pop()?;
+        let detail = stage.get(&format!("/v1/runs/{}", text(&run, "id"))).await;
+        items(&detail["actions"]).iter().any(|action| text(action, "title").contains(words)).then_some(())
+    };
+    eventually_within(WAIT_TIMEOUT, "what it says is shown", read).await;
 }
 
 /// The runs of a thread, oldest first.
@@ -65,7 +71,7 @@ async fn ended(stage: &HubStage, root: &str, number: usize, event: Event) -> See
         let told = said.last().is_some_and(|last| !UNDER_WAY.iter().any(|word| last.starts_with(word)));
         (!run["ended_at"].is_null() && said.len() >= number && told).then_some((run, said))
     };
-    let (run, said) = eventually_within(PATIENCE, "the run ends", over).await;
+    let (run, said) = eventually_within(WAIT_TIMEOUT, "the run ends", over).await;
     let detail = stage.get(&format!("/v1/runs/{}", text(&run, "id"))).await;
     let actions = items(&detail["actions"]).iter().map(|action| text(action, "title").to_owned()).collect();
     let ok = run["state"] == "completed";
@@ -98,7 +104,7 @@ async fn kill(stage: &HubStage) -> Outcome {
         decide(stage, Event::Nothing, &asks).await;
         stage.stage.is_endless().then_some(())
     };
-    eventually_within(PATIENCE, "the command runs", runs).await;
+    eventually_within(WAIT_TIMEOUT, "the command runs", runs).await;
     stage.kill();
     Ok(())
 }

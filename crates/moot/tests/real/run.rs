@@ -10,15 +10,13 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::cases::{Case, Event};
 use super::judge::{Seen, judge};
-use super::stage::Stage;
-use super::support::eventually;
+use super::stage::{Stage, WAIT_TIMEOUT};
+use super::support::eventually_within;
 use super::support::hub::{BINARY, clean_command};
 use super::table::Outcome;
 
-/// Ctrl-C ends a run within this; a busy machine gets a little more.
-const CANCELLED: Duration = Duration::from_secs(4);
-/// People take a moment, so that they speak in the middle of an answer.
-const MEANWHILE: Duration = Duration::from_secs(1);
+/// Ctrl-C ends a run within this.
+const CANCELLED: Duration = Duration::from_secs(2);
 
 pub async fn play(stage: &Stage, case: &Case) -> Outcome {
     match case.event {
@@ -79,17 +77,16 @@ impl Run {
     async fn follow(mut self, stage: &Stage, event: Event) -> Result<Followed, String> {
         let (mut seen, mut resume, mut ends) = (Seen::default(), None, 0);
         let waits_before = self.waits_before;
-        let meanwhile = async {
-            stage.waits_more_than(waits_before).await;
-            tokio::time::sleep(MEANWHILE).await;
-        };
-        tokio::pin!(meanwhile);
-        let mut waits = matches!(event, Event::Words(_) | Event::Cancel);
+        let works = stage.waits_more_than(waits_before);
+        tokio::pin!(works);
+        // They speak in the middle of an answer: when the model works, and what it has said so far was read.
+        let is_spoken = matches!(event, Event::Words(_) | Event::Cancel);
+        let (mut waits, mut unread) = (is_spoken, stage.begun().filter(|_| is_spoken));
         let mut cancelled = None;
         loop {
             let line = tokio::select! {
                 line = self.lines.next_line() => line.map_err(|error| error.to_string())?,
-                () = &mut meanwhile, if waits => {
+                () = &mut works, if waits && unread.is_none() => {
                     waits = false;
                     match event {
                         Event::Words(words) => self.tell(json!({"steer": words})).await,
@@ -107,6 +104,7 @@ impl Run {
                 "started" => resume = said["resume"]["value"].as_str().map(str::to_owned),
                 "action" => {
                     let title = said["action"]["title"].as_str().unwrap_or_default().to_owned();
+                    unread = unread.filter(|words| !title.contains(words));
                     seen.actions.get_or_insert_default().push(title);
                 }
                 "asked" if said["ask"]["withdrawn"] != true => {
@@ -160,7 +158,7 @@ async fn kill(stage: &Stage, case: &Case) -> Outcome {
     };
     tokio::select! {
         () = listens => return Err("the run ended before its command".to_owned()),
-        () = eventually("the command runs", || async { stage.is_endless().then_some(()) }) => {}
+        () = eventually_within(WAIT_TIMEOUT, "the command runs", || async { stage.is_endless().then_some(()) }) => {}
     }
     run.child.start_kill().map_err(|error| error.to_string())?;
     run.child.wait().await.map_err(|error| error.to_string())?;

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::cases::{Case, ENDLESS, Event};
+use super::cases::{self, Case, ENDLESS, Event};
 use super::models::Models;
 use super::programs::{self, Program};
 use super::support::telegram::{ANN, FakeApi, TOKEN};
@@ -18,8 +18,10 @@ use super::support::{Hub, Member, Setup, register, text};
 use super::table::{Outcome, Surface};
 use super::{channel, telegram};
 
-/// Nothing outlives a run for longer than this; a busy machine gets a little more.
-const GONE: Duration = Duration::from_secs(4);
+/// Longer than a program takes to begin on a busy machine.
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
+/// Nothing outlives a run for longer than this.
+const GONE: Duration = Duration::from_secs(2);
 
 pub struct Stage {
     pub folder: Arc<TempDir>,
@@ -76,7 +78,13 @@ impl Stage {
 
     /// Waits until an answer has begun that takes its time.
     pub async fn waits_more_than(&self, before: u64) {
-        super::support::eventually("the model works", || async { (self.models.waits() > before).then_some(()) }).await;
+        let works = || async { (self.models.waits() > before).then_some(()) };
+        super::support::eventually_within(WAIT_TIMEOUT, "the model works", works).await;
+    }
+
+    /// What people have read when they speak in the middle of a slow answer.
+    pub fn begun(&self) -> Option<&'static str> {
+        cases::begun(self.program.engine, self.warm)
     }
 
     /// Whether the command that does not end runs.

@@ -5,12 +5,10 @@ use std::time::Duration;
 use super::cases::{Case, Event};
 use super::judge::{Seen, judge};
 use super::run::apart;
-use super::stage::HubStage;
+use super::stage::{HubStage, WAIT_TIMEOUT};
 use super::support::telegram::{ANN, Message};
 use super::table::Outcome;
 
-const PATIENCE: Duration = Duration::from_secs(120);
-const MEANWHILE: Duration = Duration::from_secs(1);
 /// How the last message of a run begins.
 const LAST: [&str; 4] = ["done", "error", "cancelled", "stopped"];
 
@@ -34,11 +32,12 @@ pub async fn play(stage: &HubStage, case: &Case) -> Outcome {
     judge(&stage.stage, case, &seen)
 }
 
-/// Says something in reply to the progress message, once the model works.
+/// Says something in reply to the progress message, once the model works and what it has said so far can be read there.
 async fn meanwhile(stage: &HubStage, waits: u64, prompt: i64, words: &str) {
     stage.stage.waits_more_than(waits).await;
-    tokio::time::sleep(MEANWHILE).await;
-    let progress = stage.api.wait_shown(ANN, "progress", |message| message.reply_to == Some(prompt)).await;
+    let said = stage.stage.begun().unwrap_or_default();
+    let is_it = |message: &Message| message.reply_to == Some(prompt) && message.text.contains(said);
+    let progress = stage.api.wait_shown(ANN, "progress", is_it).await;
     stage.api.reply(ANN, ANN, words, progress.id);
 }
 
@@ -46,7 +45,7 @@ async fn meanwhile(stage: &HubStage, waits: u64, prompt: i64, words: &str) {
 async fn ended(stage: &HubStage, prompt: i64, event: Event) -> (Message, Seen) {
     let mut asks = Vec::new();
     let mut pressed = Vec::new();
-    let give_up = tokio::time::Instant::now() + PATIENCE;
+    let give_up = tokio::time::Instant::now() + WAIT_TIMEOUT;
     let last = loop {
         let shown = stage.api.shown(ANN);
         for card in &shown {
@@ -60,7 +59,7 @@ async fn ended(stage: &HubStage, prompt: i64, event: Event) -> (Message, Seen) {
         if let Some(last) = of_prompt().find(|message| LAST.iter().any(|word| message.text.starts_with(word))) {
             break last.clone();
         }
-        assert!(tokio::time::Instant::now() < give_up, "no last message within {PATIENCE:?}: {shown:?}");
+        assert!(tokio::time::Instant::now() < give_up, "no last message within {WAIT_TIMEOUT:?}: {shown:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     let ok = last.text.starts_with("done");
@@ -84,7 +83,7 @@ fn button(message: &Message, event: Event) -> Option<String> {
 
 async fn kill(stage: &HubStage) -> Outcome {
     let mut pressed = Vec::new();
-    let give_up = tokio::time::Instant::now() + PATIENCE;
+    let give_up = tokio::time::Instant::now() + WAIT_TIMEOUT;
     while !stage.stage.is_endless() {
         for card in stage.api.shown(ANN) {
             if let Some(data) = button(&card, Event::Nothing).filter(|_| !pressed.contains(&card.id)) {

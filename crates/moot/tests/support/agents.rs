@@ -13,7 +13,7 @@ use super::hub::{BINARY, clean_command, collect, wait_for_end};
 use super::{Hub, Member, Setup, eventually, eventually_within, items, text};
 
 /// How long engines, a daemon and a hub may take together on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A conversation in JSON lines, as claude has it. What is asked, behind what was said before, decides: `ask` asks for permission (for what the file `question` says, and once it is allowed for what `second` says), `wait` waits
 /// to be steered, `slow` waits for the file `go`, `late` changes a file after that, `many` does 300 things, 200 of them after it, and waits for `end`; everything else is answered with `echo: PROMPT`.
@@ -142,7 +142,7 @@ pub async fn runs(alice: &Member, channel: &str, state: &str, count: usize) -> V
         found.reverse();
         (found.len() >= count).then_some(found)
     };
-    eventually_within(PATIENCE, &format!("{count} runs that are {state}"), enough).await
+    eventually_within(WAIT_TIMEOUT, &format!("{count} runs that are {state}"), enough).await
 }
 
 /// What stands in a thread, without the first message.
@@ -188,6 +188,11 @@ impl Daemon {
 
     pub fn restart(&mut self) {
         (self.child, self.log) = spawn(&self.home, &self.environment);
+    }
+
+    /// How it ends by itself; none when it does not.
+    pub async fn ended(&mut self) -> Option<i32> {
+        wait_for_end(&mut self.child, WAIT_TIMEOUT).await.and_then(|status| status.code())
     }
 
     pub async fn stop(&mut self) -> Option<i32> {

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 /// A browser on a loaded machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 pub struct Browser {
@@ -90,7 +90,7 @@ async fn address(child: &mut Child) -> String {
             }
         }
     });
-    timeout(PATIENCE, address).await.expect("the browser is ready in time").expect("the browser says where it is")
+    timeout(WAIT_TIMEOUT, address).await.expect("the browser is ready in time").expect("the browser says where it is")
 }
 
 /// A tab.
@@ -116,7 +116,8 @@ impl Page {
         }
         self.socket.send(Message::text(request.to_string())).await.expect("the browser is there");
         loop {
-            let message = timeout(PATIENCE, self.socket.next()).await.unwrap_or_else(|_| panic!("{method}: no answer"));
+            let message =
+                timeout(WAIT_TIMEOUT, self.socket.next()).await.unwrap_or_else(|_| panic!("{method}: no answer"));
             let message = message.expect("the browser is there").expect("a whole frame");
             let Ok(text) = message.into_text() else { continue };
             let answer: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -139,7 +140,7 @@ impl Page {
 
     /// Waits until an expression is true.
     pub async fn wait_for(&mut self, expression: &str) {
-        let give_up = tokio::time::Instant::now() + PATIENCE;
+        let give_up = tokio::time::Instant::now() + WAIT_TIMEOUT;
         while self.eval(expression).await != true {
             assert!(tokio::time::Instant::now() < give_up, "never true in the page: {expression}");
             tokio::time::sleep(Duration::from_millis(50)).await;

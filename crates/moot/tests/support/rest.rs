@@ -106,7 +106,9 @@ impl Answer {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let bytes = response.bytes().await.expect("a whole body").to_vec();
-        Answer { request, status, headers, bytes }
+        let answer = Answer { request, status, headers, bytes };
+        super::contract::check(&answer.request, status, answer.header("content-type"), &answer.bytes);
+        answer
     }
 
     pub fn header(&self, name: &str) -> &str {

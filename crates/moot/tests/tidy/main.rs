@@ -18,7 +18,9 @@ fn every_program_that_is_started_gets_a_chosen_environment() {
     let known = ["crates/runs/src/process/supervisor.rs", "crates/moot/src/cli/agentd.rs"];
     let mut starting = 0;
     let shipped = |path: &Path| path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs");
-    for (path, text) in sources().iter().filter(|(path, _)| shipped(path)) {
+    // Servers for tests are started by tests.
+    let for_tests = |path: &Path| path.starts_with(root().join("crates/testbed"));
+    for (path, text) in sources().iter().filter(|(path, _)| shipped(path) && !for_tests(path)) {
         let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
         if !text.contains("Command::new(") || text.contains("Command::new(env!") {
             continue;
@@ -82,7 +84,7 @@ fn documents() -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).filter(is_markdown).collect()
     };
-    let folders = ["", "docs", "docs/doors", "docs/how-to", "docs/decisions", "bench"];
+    let folders = ["", "docs", "docs/doors", "docs/how-to", "docs/decisions", "bench", "conformance"];
     folders.iter().flat_map(|folder| below(root().join(folder))).collect()
 }
 
@@ -111,12 +113,20 @@ fn the_openapi_file_is_current() {
 }
 
 #[test]
+fn the_asyncapi_file_is_current() {
+    let same = read("docs/asyncapi.json").trim_end() == folkmoot_moot::rest::asyncapi_json().trim_end();
+    assert!(same, "docs/asyncapi.json is old; write it again with `make openapi`");
+}
+
+#[test]
 fn every_database_is_opened_in_the_one_way_that_a_backup_finds() {
     // A backup copies into a file that is no database of anybody's; whoever looks only needs no mark.
     let known = ["crates/store/src/archive/backup.rs", "crates/engines/src/engines/opencode/sessions.rs"];
     let shipped = |path: &Path| path.components().any(|part| part.as_os_str() == "src") && !path.ends_with("tests.rs");
     let mut opening = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| shipped(path)) {
+    // Servers for tests are started by tests.
+    let for_tests = |path: &Path| path.starts_with(root().join("crates/testbed"));
+    for (path, text) in sources().iter().filter(|(path, _)| shipped(path) && !for_tests(path)) {
         let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
         let name = path.strip_prefix(root()).unwrap().to_str().unwrap();
         if text.contains("rusqlite") && text.contains("Connection::open") && !known.contains(&name) {

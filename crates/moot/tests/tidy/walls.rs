@@ -12,6 +12,7 @@ const MAY_SEE: &[(&str, &[&str])] = &[
     ("bot", &["clients", "database", "wire"]),
     ("clients", &["wire"]),
     ("config", &["bot", "core", "engines", "hub", "runs", "services", "telegram"]),
+    ("conformance", &[]),
     ("core", &[]),
     ("database", &[]),
     ("doors", &["action", "core", "wire"]),
@@ -23,6 +24,7 @@ const MAY_SEE: &[(&str, &[&str])] = &[
     ("services", &["core", "doors", "hub"]),
     ("store", &["core", "database"]),
     ("telegram", &["action", "clients", "database", "engines", "runs"]),
+    ("testbed", &[]),
     ("wire", &[]),
 ];
 /// It puts everything together.

@@ -37,6 +37,11 @@ use walls::Walls;
 const STDERR_KEPT: usize = 64 << 10;
 /// How much of it belongs to an error.
 const STDERR_SHOWN: usize = 4096;
+/// What everything that an engine starts has in its environment: by this it is found when the supervisor was killed.
+const MARK: &str = "FOLKMOOT";
+/// How long those are looked for whom a killed supervisor has left behind, and how often.
+const SWEEP_TIMEOUT: Duration = Duration::from_secs(2);
+const SWEEP_POLL: Duration = Duration::from_millis(10);
 /// How long what an engine left behind may take to end by itself.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(2);
 
@@ -52,7 +57,7 @@ pub struct EndTimeouts {
 impl Default for EndTimeouts {
     fn default() -> Self {
         // Whoever presses Ctrl-C sees the end of everything within two seconds, so SIGKILL comes before that.
-        Self { grace: Duration::from_secs(5), term: Duration::from_millis(1500) }
+        Self { grace: Duration::from_secs(5), term: Duration::from_secs(1) }
     }
 }
 
@@ -69,7 +74,7 @@ pub struct Host {
 }
 
 pub struct Process {
-    supervisor: Child,
+    supervisor: Supervisor,
     control: BufReader<UnixStream>,
     stdin: Option<mpsc::UnboundedSender<String>>,
     stdout: Lines<ChildStdout>,
@@ -114,6 +119,9 @@ impl Process {
             };
         }
         supervisor::stay_small(command.as_std_mut());
+        let mark = uuid::Uuid::new_v4().simple().to_string();
+        command.env(MARK, &mark);
+        let mark = format!("{MARK}={mark}");
         let mut supervisor = command.spawn()?;
         // The command holds a copy of the supervisor's end of the socket.
         drop(command);
@@ -127,7 +135,9 @@ impl Process {
         let stderr = Arc::new(Mutex::new(Vec::new()));
         let tail =
             tokio::spawn(keep_tail(supervisor.stderr.take().expect("standard error is piped"), Arc::clone(&stderr)));
-        Ok(Self { supervisor, control, stdin: Some(stdin), stdout, stderr, tail, exit: None, timeouts: host.timeouts })
+        let supervisor = Supervisor { child: supervisor, is_over: false, mark };
+        let (stdin, timeouts) = (Some(stdin), host.timeouts);
+        Ok(Self { supervisor, control, stdin, stdout, stderr, tail, exit: None, timeouts })
     }
 
     /// Writes to the engine, without waiting: it may want to be read before it reads.
@@ -144,7 +154,14 @@ impl Process {
 
     /// The next line of standard output; `None` when the engine ends its output.
     pub async fn line(&mut self) -> Option<Line> {
-        self.stdout.next().await
+        loop {
+            tokio::select! {
+                biased;
+                line = self.stdout.next() => return line,
+                // Tools of an engine without a supervisor may keep its output open.
+                () = self.supervisor.over(), if !self.supervisor.is_over => {}
+            }
+        }
     }
 
     /// How the engine ended, after its output did. One that closed its output and stays is ended.
@@ -171,8 +188,8 @@ impl Process {
         self.close_stdin();
         let grace = self.timeouts.grace;
         let quiet = async {
-            while self.stdout.next().await.is_some() {}
-            let _ = self.supervisor.wait().await;
+            while self.line().await.is_some() {}
+            self.supervisor.over().await;
         };
         tokio::select! {
             () = quiet => return,
@@ -186,11 +203,13 @@ impl Process {
     pub async fn end(mut self) {
         self.order_end().await;
         self.close_stdin();
-        let drained = async { while self.stdout.next().await.is_some() {} };
         let limit = self.timeouts.term + Duration::from_secs(5);
-        let both = async { tokio::join!(drained, self.supervisor.wait()) };
+        let gone = async {
+            while self.line().await.is_some() {}
+            self.supervisor.over().await;
+        };
         // Somebody whom the kernel cannot kill yet does not keep us; the supervisor stays until he is gone.
-        let _ = timeout(limit, both).await;
+        let _ = timeout(limit, gone).await;
     }
 
     async fn order_end(&mut self) {
@@ -212,6 +231,35 @@ impl Process {
         let whole =
             if bytes.len() >= STDERR_SHOWN { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
         whole.trim().to_owned()
+    }
+}
+
+/// The process between us and the engine, as we see it.
+struct Supervisor {
+    child: Child,
+    /// It was seen to end.
+    is_over: bool,
+    /// What the environment of everything below it has.
+    mark: String,
+}
+
+impl Supervisor {
+    /// Waits for its end, which is the end of everything, unless somebody has killed it: then those are ended whom it has
+    /// left behind. Dropping the future loses nothing.
+    async fn over(&mut self) {
+        let is_well = self.child.wait().await.is_ok_and(|status| status.success());
+        if !is_well {
+            sweep(&self.mark).await;
+        }
+        self.is_over = true;
+    }
+}
+
+/// Kills those with the mark, and those whom they begin meanwhile, until nobody is found.
+async fn sweep(mark: &str) {
+    let until = tokio::time::Instant::now() + SWEEP_TIMEOUT;
+    while tree::kill_marked(mark) && tokio::time::Instant::now() < until {
+        tokio::time::sleep(SWEEP_POLL).await;
     }
 }
 
@@ -302,7 +350,7 @@ mod tests {
     #[test]
     fn the_grace_is_5_s_and_sigkill_follows_sigterm_early_enough_for_2_s_in_all() {
         let EndTimeouts { grace, term } = EndTimeouts::default();
-        assert_eq!((grace, term), (Duration::from_secs(5), Duration::from_millis(1500)));
+        assert_eq!((grace, term), (Duration::from_secs(5), Duration::from_secs(1)));
     }
 
     #[test]

@@ -29,6 +29,29 @@ pub fn signal_all(engine: Option<Pid>, signal: Signal) {
     }
 }
 
+/// Kills every process that has this in its environment, and says whether there was one. For those whose ancestor is gone, so
+/// that nobody can tell any more what they descend from.
+#[cfg(target_os = "linux")]
+pub fn kill_marked(mark: &str) -> bool {
+    let is_marked = |process: &Process| {
+        let environment = std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    // A zombie has no environment any more; it is its parent's business.
+    let mut found = false;
+    for pid in all().into_iter().filter(is_marked).filter_map(|process| Pid::from_raw(process.pid)) {
+        found = true;
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+    found
+}
+
+/// Elsewhere nobody can be asked for his environment.
+#[cfg(not(target_os = "linux"))]
+pub fn kill_marked(_mark: &str) -> bool {
+    false
+}
+
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {

@@ -197,6 +197,26 @@ async fn an_engine_that_is_killed_keeps_what_was_said() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_lines_that_nobody_can_read_the_first_are_told_and_the_rest_is_counted_before_the_end() {
+    let noise = || (0..500).map(|number| json!(number));
+    let (actions, completed) = play([started()].into_iter().chain(noise()).chain([done()]).collect()).await;
+    let titles: Vec<&str> = actions.iter().map(|event| event.action.title.as_str()).collect();
+    assert!(completed.ok && titles.len() == 4, "{titles:?}");
+    assert_eq!(
+        (titles[0], titles[3]),
+        ("invalid JSON from codex: 0", "497 more lines that nobody can read were skipped")
+    );
+    let script = [started()].into_iter().chain(noise()).chain([say("Half"), pause(60_000), done()]).collect();
+    let mut run = start(&runner(), talker(vec![script]), "x", false);
+    let is_said = |event: &Option<EngineEvent>| matches!(event, Some(EngineEvent::Action(said)) if said.is_saying());
+    while !is_said(&run.next().await) {}
+    run.handle().cancel();
+    let (actions, completed) = collect(&mut run).await;
+    assert_eq!(completed.error.as_deref(), Some("cancelled"));
+    assert!(actions.iter().any(|event| event.action.title.starts_with("497 more lines")), "{actions:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn lines_that_nobody_knows_are_noted_once_and_counted() {
     let counted = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&counted);

@@ -120,6 +120,31 @@ async fn an_engine_that_closes_its_output_and_stays_is_ended() {
     assert!(!exists(pids(&stage.note("pids").unwrap())[0]));
 }
 
+/// The supervisor is the parent of the engine.
+fn supervisor_of(engine: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{engine}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    parent.trim().parse().unwrap()
+}
+
+#[tokio::test]
+async fn nothing_survives_sigkill_of_the_supervisor_and_the_run_says_how_it_ended() {
+    for engine in PROGRAMS {
+        let stage = stage_with(engine, "at-work", &[("FAKE_STUBBORN", "1")], Default::default());
+        let mut run = stage.run("x", None);
+        let mut all = pids(&stage.wait_for_note("pids").await);
+        all.extend(pids(&stage.wait_for_note("pids-far").await));
+        let supervisor = rustix::process::Pid::from_raw(supervisor_of(all[0]).cast_signed()).unwrap();
+        rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
+        let done = completed(&collect(&mut run).await).clone();
+        assert!(!done.ok, "{engine}: {done:?}");
+        within(run.gone()).await;
+        for pid in all {
+            gone(pid).await;
+        }
+    }
+}
+
 /// Starts a run in a process of its own, kills that process, and looks whether anything survives.
 #[tokio::test]
 async fn nothing_survives_sigkill_of_the_process_that_started_it() {

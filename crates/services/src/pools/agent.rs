@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use super::Pools;
 use super::meters::PoolMeters;
+use super::service::{Asking, Service};
 
 /// An agent that owes this many answers gets no further request: it is stuck, and the hub keeps no endless queue.
 const MAX_OWED: usize = 256;
@@ -69,7 +70,11 @@ impl Trouble {
 pub struct Agent {
     pub id: Arc<str>,
     pub connection: Arc<Connection>,
+    /// When it connected.
+    pub(super) since: Millis,
     pulse: Arc<Pulse>,
+    /// How it does at the place it holds.
+    pub(super) service: Mutex<Service>,
     said: Mutex<AboutItself>,
     pending: Mutex<HashMap<Uuid, oneshot::Sender<Answered>>>,
     guest: Mutex<Option<MemberId>>,
@@ -86,11 +91,19 @@ pub struct AboutItself {
 }
 
 impl Agent {
-    pub(super) fn new(hello: &Hello, connection: Arc<Connection>, pulse: Arc<Pulse>, meters: PoolMeters) -> Self {
+    pub(super) fn new(
+        hello: &Hello,
+        connection: Arc<Connection>,
+        since: Millis,
+        pulse: Arc<Pulse>,
+        meters: PoolMeters,
+    ) -> Self {
         Self {
             id: hello.agent.as_str().into(),
             connection,
+            since,
             pulse,
+            service: Mutex::default(),
             said: Mutex::new(AboutItself::of(hello)),
             pending: Mutex::default(),
             guest: Mutex::default(),
@@ -154,6 +167,11 @@ impl Agent {
         Some(waiting)
     }
 
+    /// Sends a request whose answer nobody waits for.
+    pub(super) fn tell(self: &Arc<Self>, op: &str, data: &RawValue) {
+        drop(self.request(op, data));
+    }
+
     /// Sends a request; the answer comes through what is returned.
     fn request(self: &Arc<Self>, op: &str, data: &RawValue) -> Result<Waiting, Trouble> {
         let id = Uuid::from_u128(rand::random());
@@ -212,14 +230,34 @@ impl Drop for Waiting {
 impl Pools {
     pub async fn ask_within(&self, agent: &str, op: &str, data: &RawValue, timeout: Duration) -> Asked {
         let agent = self.agent(agent).ok_or(Trouble::Offline)?;
-        self.may_be_asked(&agent, self.hub.now())?;
+        let asking = self.asking_about(&agent, op, data);
+        self.ask_and_judge(&agent, asking, (op, data), timeout).await
+    }
+
+    /// Asks, and lets the answer tell whether the agent serves the place it holds.
+    pub(super) async fn ask_and_judge(
+        &self,
+        agent: &Arc<Agent>,
+        asking: Option<Asking>,
+        (op, data): (&str, &RawValue),
+        timeout: Duration,
+    ) -> Asked {
+        let asked = self.ask_now(agent, op, data, timeout).await;
+        if let Some(asking) = asking {
+            self.judge(asking, op, &asked).await;
+        }
+        asked
+    }
+
+    async fn ask_now(&self, agent: &Arc<Agent>, op: &str, data: &RawValue, timeout: Duration) -> Asked {
+        self.may_be_asked(agent, self.hub.now())?;
         let began = Instant::now();
         let asked = match agent.request(op, data) {
             Ok(mut waiting) => waiting.answer(timeout).await,
             Err(trouble) => Err(trouble),
         };
         agent.meters.count(&asked, began.elapsed());
-        self.learn(&agent, &asked, self.hub.now());
+        self.learn(agent, &asked, self.hub.now());
         asked
     }
 

@@ -236,7 +236,8 @@ impl Pools {
             let mut lines = self.lines.write();
             let Some(line) = lines.get_mut(&connection.id) else { return };
             let meters = self.meters.of(&hello.pool);
-            let agent = Arc::new(Agent::new(&hello, Arc::clone(connection), Arc::clone(&line.pulse), meters));
+            let (now, pulse) = (self.hub.now(), Arc::clone(&line.pulse));
+            let agent = Arc::new(Agent::new(&hello, Arc::clone(connection), now, pulse, meters));
             line.agent = Some(Arc::clone(&agent));
             agent
         };

@@ -44,6 +44,10 @@ impl Pools {
         if self.is_playing(&lease).await {
             return self.use_place(&lease.place);
         }
+        if self.hub.with_state(|state| state.pools().lease(&lease.place) != Some(&lease)) {
+            // The answer showed that nobody serves it any more.
+            return;
+        }
         let _ = self.ask_to_leave(&lease.agent, &lease.place, lease.owner).await;
         tracing::info!(agent = lease.agent, guild = lease.place.guild, "a session was idle and is freed");
         let command = Command::ReleaseLease { place: lease.place, holder: Some(lease.agent) };

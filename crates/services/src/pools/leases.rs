@@ -10,7 +10,8 @@ use folkmoot_core::{Actor, Command, Refusal, access, refusal};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Pools, Trouble};
+use super::service::Asking;
+use super::{Agent, Asked, Pools, Trouble};
 
 /// How long an agent may take to leave a place nobody wants any more.
 pub(super) const FAREWELL: Duration = Duration::from_secs(12);
@@ -93,12 +94,38 @@ impl Pools {
         op: &str,
         data: Map<String, Value>,
     ) -> Result<(Lease, Asked), NotLeased> {
-        let (lease, _) = self.lease(actor, place).await?;
-        let lease = self.wait_for_holder(lease).await;
         let data = about(place, data, actor.member);
-        let asked = self.ask(&lease.agent, op, &data).await;
+        let (lease, holder) = self.lease_to_ask(actor, place).await?;
+        let asked = match holder {
+            Some((agent, asking)) => {
+                self.ask_and_judge(&agent, Some(asking), (op, &data), self.settings.request_timeout).await
+            }
+            None => Err(Trouble::Offline),
+        };
         self.use_place(place);
         Ok((lease, asked))
+    }
+
+    /// The lease of a place and its agent, which keeps the place at least until it is asked; no agent when it is gone.
+    async fn lease_to_ask(
+        &self,
+        actor: Actor,
+        place: &Place,
+    ) -> Result<(Lease, Option<(Arc<Agent>, Asking)>), NotLeased> {
+        for _ in 0..MAX_TRIES {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let (lease, _) = self.lease(actor, place).await?;
+            let lease = self.wait_for_holder(lease).await;
+            let Some(agent) = self.agent(&lease.agent) else { return Ok((lease, None)) };
+            if let Some(asking) = Asking::begin(&agent, lease.clone()) {
+                return Ok((lease, Some((agent, asking))));
+            }
+            // It is being freed for not being served; then it may be leased anew.
+            let _ = tokio::time::timeout(SUCCESSOR_TIMEOUT, changed).await;
+        }
+        Err(NotLeased::None(NoAgent::Free))
     }
 
     /// The holder may have gone a moment ago: it is back soon, or the place passes to another.
@@ -140,12 +167,7 @@ impl Pools {
     }
 
     pub(super) async fn ask_to_leave(&self, agent: &str, place: &Place, on_behalf_of: Option<MemberId>) -> Asked {
-        let op = match place.kind {
-            SessionKind::Music => "stop",
-            SessionKind::Assistant => "assistantLeave",
-        };
-        let now = Map::from_iter([("stopGraceMs".to_owned(), json!(0))]);
-        let data = about(place, now, on_behalf_of.unwrap_or(MemberId::NONE));
+        let (op, data) = farewell(place, on_behalf_of);
         self.ask_within(agent, op, &data, FAREWELL).await
     }
 
@@ -157,6 +179,16 @@ impl Pools {
             None => drop(used.insert(place.clone(), now)),
         }
     }
+}
+
+/// What tells an agent to leave a place at once.
+pub fn farewell(place: &Place, on_behalf_of: Option<MemberId>) -> (&'static str, Box<RawValue>) {
+    let op = match place.kind {
+        SessionKind::Music => "stop",
+        SessionKind::Assistant => "assistantLeave",
+    };
+    let now = Map::from_iter([("stopGraceMs".to_owned(), json!(0))]);
+    (op, about(place, now, on_behalf_of.unwrap_or(MemberId::NONE)))
 }
 
 /// What every operation needs to know: where, and for whom. What the caller says itself counts.

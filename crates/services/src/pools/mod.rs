@@ -1,9 +1,10 @@
 //! Pools of worker agents: who is connected, who serves which place, and requests to them.
 //!
 //! The door ([`door`]) brings connections and what agents say on them; [`agent`] is one connected agent and its open
-//! requests; [`leases`] gives places to agents and finds them again; [`absence`] deals with agents that went away;
-//! [`idle`] frees what nobody uses; [`guests`] makes agents members with presence; [`chat`] takes commands from linked
-//! channels. Requests live in memory and touch no disk; leases are decided and stored by the hub like everything else.
+//! requests; [`leases`] gives places to agents and finds them again; [`service`] frees those that are not served,
+//! [`idle`] those that nobody uses; [`absence`] deals with agents that went away; [`guests`] makes agents members with
+//! presence; [`chat`] takes commands from linked channels. Requests live in memory and touch no disk; leases are decided
+//! and stored by the hub like everything else.
 
 mod absence;
 pub mod agent;
@@ -15,6 +16,7 @@ mod leases;
 mod listen;
 mod meters;
 mod rest;
+mod service;
 pub mod words;
 
 use std::any::Any;
@@ -106,6 +108,7 @@ struct Absence {
 pub struct AgentView {
     pub agent_id: String,
     pub pool_id: String,
+    #[schema(required = true)]
     pub tag: Option<String>,
     pub ready: bool,
     pub guild_ids: Vec<String>,
@@ -113,6 +116,7 @@ pub struct AgentView {
     pub busy: bool,
     /// What it does there: `music` or `assistant`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = folkmoot_doors::lark::objects::schemas::PoolKind, required = false)]
     pub kind: Option<&'static str>,
     pub protocol_version: &'static str,
     pub last_seen: Millis,
@@ -120,7 +124,7 @@ pub struct AgentView {
     pub health: u32,
     /// The agent as a member of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = String, required = false)]
     pub member_id: Option<folkmoot_core::ids::MemberId>,
 }
 

@@ -7,6 +7,7 @@ use folkmoot_core::command::{Command, Reply};
 use folkmoot_core::ids::ChannelId;
 use folkmoot_core::pools::{Lease, Place, PoolLink, SessionKind};
 use folkmoot_core::{access, refusal};
+use folkmoot_doors::lark::objects::schemas;
 use folkmoot_hub::request::reply::Done;
 use folkmoot_hub::request::{Answer, ApiError, Body, Caller, Path, Query, reply, unexpected};
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,7 @@ pub struct SessionObject<'a> {
     agent_id: &'a str,
     guild_id: &'a str,
     voice_channel_id: &'a str,
-    #[schema(value_type = String, example = "music")]
+    #[schema(value_type = schemas::PoolKind, example = "music")]
     kind: SessionKind,
     /// Rises with every change of agent, also across restarts.
     fence: u64,
@@ -69,11 +70,13 @@ pub async fn sessions(caller: Caller) -> Answer {
 /// Where a session takes place.
 #[derive(Deserialize, ToSchema)]
 pub struct PlaceBody {
+    #[schema(min_length = 1, max_length = 100, pattern = "line")]
     guild_id: String,
+    #[schema(min_length = 1, max_length = 100, pattern = "line")]
     voice_channel_id: String,
     /// `music` (default) or `assistant`.
     #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = schemas::PoolKind, required = false)]
     kind: SessionKind,
 }
 
@@ -87,7 +90,7 @@ impl From<PlaceBody> for Place {
 ///
 /// 201 when it is given now, 200 when it was before; 409 `no-free-agents`, 404 `no-agents-in-guild`.
 #[utoipa::path(post, path = "/v1/pools/sessions", tag = "pools", request_body = PlaceBody,
-    responses((status = 201, body = SessionObject<'static>), (status = 200, body = SessionObject<'static>)))]
+    responses((status = 404, description = "no agent of a pool is in this guild"), (status = 409, description = "no agent is free"), (status = 201, body = SessionObject<'static>), (status = 200, body = SessionObject<'static>)))]
 pub async fn take(caller: Caller, State(pools): State<Pools>, Body(body): Body<PlaceBody>) -> Answer {
     let place = Place::from(body);
     let leased = pools.lease(caller.actor, &place).await;
@@ -101,7 +104,7 @@ pub async fn take(caller: Caller, State(pools): State<Pools>, Body(body): Body<P
 pub struct KindQuery {
     /// `music` (default) or `assistant`.
     #[serde(default)]
-    #[param(value_type = Option<String>)]
+    #[param(value_type = schemas::PoolKind, required = false)]
     kind: SessionKind,
 }
 
@@ -122,7 +125,7 @@ pub async fn release(
 /// An operation and what it needs.
 #[derive(Deserialize, ToSchema)]
 pub struct RequestBody {
-    #[schema(example = "play")]
+    #[schema(example = "play", min_length = 1, max_length = 64, pattern = "line")]
     op: String,
     /// Passed to the agent as it is; an empty object when left out.
     #[serde(default)]
@@ -137,7 +140,7 @@ pub struct AnswerObject<'a> {
     ok: bool,
     /// When `ok`; `null` when the agent had nothing to say.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Object, required = false)]
+    #[schema(value_type = Value, required = false)]
     data: Option<&'a RawValue>,
     /// When not `ok`: the agent's own error.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +156,7 @@ pub struct AnswerObject<'a> {
 ///
 /// 404 `agent-offline`, 504 `agent-timeout`, 503 `agent-circuit-open` or `agent-overloaded`.
 #[utoipa::path(post, path = "/v1/pools/agents/{pool_agent}/requests", tag = "pools", request_body = RequestBody,
-    responses((status = 200, body = AnswerObject<'static>)))]
+    responses((status = 504), (status = 200, body = AnswerObject<'static>)))]
 pub async fn request(
     caller: Caller,
     State(pools): State<Pools>,
@@ -171,7 +174,7 @@ pub async fn request(
 pub struct DispatchBody {
     #[serde(flatten)]
     place: PlaceBody,
-    #[schema(example = "play")]
+    #[schema(example = "play", min_length = 1, max_length = 64, pattern = "line")]
     op: String,
     /// Passed to the agent with `guildId`, `voiceChannelId`, `actorUserId` and `ownerUserId` added where they are missing.
     #[serde(default)]
@@ -181,7 +184,7 @@ pub struct DispatchBody {
 
 /// Ask the agent that serves a voice channel, giving the channel to one if need be.
 #[utoipa::path(post, path = "/v1/pools/dispatch", tag = "pools", request_body = DispatchBody,
-    responses((status = 200, body = AnswerObject<'static>)))]
+    responses((status = 404, description = "no agent of a pool is in this guild"), (status = 409, description = "no agent is free"), (status = 504), (status = 200, body = AnswerObject<'static>)))]
 pub async fn dispatch(caller: Caller, State(pools): State<Pools>, Body(body): Body<DispatchBody>) -> Answer {
     check_op(&body.op)?;
     let place = Place::from(body.place);
@@ -218,7 +221,9 @@ impl<'a> From<&'a PoolLink> for LinkObject<'a> {
 
 #[derive(Deserialize, ToSchema)]
 pub struct LinkBody {
+    #[schema(min_length = 1, max_length = 100, pattern = "line")]
     guild_id: String,
+    #[schema(min_length = 1, max_length = 100, pattern = "line")]
     voice_channel_id: String,
 }
 

@@ -119,7 +119,7 @@ fn complaint(error: &str) -> String {
         "no-session" | "missing-session" => "Nothing is playing here.",
         "not-owner" | "assistant-not-owner" => "Only whoever began this session may do that.",
         "not-in-voice" => "You have to be in the voice channel for that.",
-        "not-in-guild" => "The agent is not in this guild.",
+        "not-in-guild" => "The agent, or whoever asks, is not in this guild.",
         "queue-full" => "The queue is full.",
         "queue-too-long" => "The queue would get too long.",
         "track-too-long" => "That track is too long.",

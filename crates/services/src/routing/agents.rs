@@ -56,7 +56,7 @@ pub fn take_up(routing: &Routing, route: &Arc<Route>) {
             });
             match direct {
                 Some(channel) if answered(&routing, channel, agent, since).await => {
-                    take(&routing, agent, route.id).await;
+                    take(&routing, agent, route.id, Said::Ack).await;
                 }
                 _ => hand_over(&routing, &route, agent),
             }
@@ -81,7 +81,7 @@ pub async fn said(routing: &Routing, message: Arc<Message>) {
         let route = routing.hub.read(move |reader| reader.get::<Route>(id)).await;
         let Ok(Some(route)) = route else { continue };
         if partners.contains(&route.speaker) {
-            take(routing, agent, id).await;
+            take(routing, agent, id, Said::Reply { body: message.content.clone() }).await;
             channels::pass_on(routing, &route, agent, &message);
         }
     }
@@ -95,12 +95,12 @@ pub async fn acked(routing: &Routing, notification: Notification) {
     let agent = notification.member;
     let awaited = routing.registry.lock().awaited_from(agent);
     if let Some(id) = awaited.into_iter().find(|id| message.was_sent_with(&client_key(*id))) {
-        take(routing, agent, id).await;
+        take(routing, agent, id, Said::Ack).await;
     }
 }
 
-async fn take(routing: &Routing, agent: MemberId, route: RouteId) {
-    let command = Command::AnswerRoute { route, said: Said::Ack };
+async fn take(routing: &Routing, agent: MemberId, route: RouteId, said: Said) {
+    let command = Command::AnswerRoute { route, said };
     match route_of(routing.hub.execute(Actor::new(agent, Door::SmartHole), command).await) {
         Ok(route) => follow(routing, &route),
         Err(refusal) => tracing::debug!(%route, cause = %refusal, "an agent's answer was ignored"),

@@ -152,7 +152,7 @@ async fn relay_now(routing: &Routing, route: &Route) {
             post(routing, attempt.client, source, shown, key).await;
         }
     }
-    if let Some(end) = ending(route) {
+    if let Some(end) = ending(route, &clients::candidates(routing, route.speaker, route)) {
         post(routing, router, source, end, format!("route:end:{}", route.id)).await;
     }
 }
@@ -166,15 +166,23 @@ fn shown(attempt: &Attempt) -> impl Iterator<Item = String> {
     attempt.answers.iter().filter_map(|answer| match &answer.said {
         Said::Notification { title: Some(title), body: Some(body), .. } => Some(format!("{title}: {body}")),
         Said::Notification { title, body, .. } => title.clone().or_else(|| body.clone()),
-        Said::Ack | Said::Reject { .. } => None,
+        // The router passes on what an agent of the hub answers.
+        Said::Ack | Said::Reply { .. } | Said::Reject { .. } => None,
     })
 }
 
-fn ending(route: &Route) -> Option<String> {
+fn ending(route: &Route, candidates: &[String]) -> Option<String> {
+    let there_are = match candidates {
+        [] => String::new(),
+        names => format!(" There are {}.", names.join(", ")),
+    };
     match route.state {
         RouteState::NoClients => Some("No clients are connected.".to_owned()),
-        RouteState::Asked => Some("Who should take this? Write `@router name: …`.".to_owned()),
-        RouteState::Failed => Some(format!("Nobody took it.\n{}", route.refusals())),
+        RouteState::Asked => Some(format!("Who should take this? Write `@router name: …`.{there_are}")),
+        RouteState::Failed if candidates.is_empty() => Some(format!("Nobody took it.\n{}", route.refusals())),
+        RouteState::Failed => {
+            Some(format!("Nobody took it.\n{}\nTo ask another, write `@router name: …`.{there_are}", route.refusals()))
+        }
         RouteState::Choosing | RouteState::Waiting | RouteState::Taken => None,
     }
 }

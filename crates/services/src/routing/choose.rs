@@ -84,7 +84,11 @@ impl Chooser {
         let views: Vec<&Profile> = profiles.iter().map(|profile| &**profile).collect();
         match rank::verdict(rank::rank(text, &views), views.len(), !is_first) {
             Verdict::Clear(first) => {
-                let reason = Some(format!("The words fit this client: {}", first.words.join(", ")));
+                let reason = match first.words.as_slice() {
+                    [] => "Whoever was asked before did not take it".to_owned(),
+                    words => format!("The words fit this client: {}", words.join(", ")),
+                };
+                let reason = Some(reason);
                 Choice::These(vec![Chosen { client: candidates[first.client].id, reason }])
             }
             Verdict::Unsure(likely) => Choice::Unsure(likely.into_iter().map(|at| candidates[at].id).collect()),

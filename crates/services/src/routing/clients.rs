@@ -6,7 +6,7 @@ use std::sync::Arc;
 use folkmoot_core::command::{AttemptEnd, WelcomeGuest};
 use folkmoot_core::ids::{ConnectionId, IdSource, MemberId, RouteId};
 use folkmoot_core::model::{Door, Member, RoleCard};
-use folkmoot_core::route::Said;
+use folkmoot_core::route::{Route, RouteState, Said};
 use folkmoot_core::state::fold_name;
 use folkmoot_core::{Actor, Command, Refusal, Reply, State, access};
 use folkmoot_doors::smarthole::Enlistment;
@@ -137,6 +137,17 @@ pub fn left(routing: &Routing, connection: ConnectionId) {
     for route in awaited {
         end_later(routing, route, member, AttemptEnd::Disconnected);
     }
+}
+
+/// Whom to name when nobody took a sentence: whoever could have it now and did not.
+pub fn candidates(routing: &Routing, speaker: MemberId, route: &Route) -> Vec<String> {
+    if !matches!(route.state, RouteState::Asked | RouteState::Failed) {
+        return Vec::new();
+    }
+    let was_tried =
+        |client: &ClientObject| route.attempts.iter().any(|attempt| attempt.client.to_string() == client.member_id);
+    let known = known_to(routing, speaker).into_iter();
+    known.filter(|client| !was_tried(client)).map(|client| client.name).collect()
 }
 
 /// Everybody a member's sentence could be handed to now.

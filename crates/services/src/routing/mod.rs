@@ -2,15 +2,18 @@
 //!
 //! The rules are the core's (`decide::routes`); this part brings them choices, time and absence. [`clients`] lets
 //! local programs come and go, [`choose`] finds out who should have a sentence, [`listener`] is the door's own port,
-//! [`agents`] hands sentences to agents of the hub, [`channels`] is `@router`, [`rest`] its part of `/v1`.
+//! [`agents`] hands sentences to agents of the hub, [`channels`] is `@router`, [`rest`] its part of `/v1`, [`notices`]
+//! what a desktop shows of it and when, [`words`] what a terminal says.
 
 mod agents;
 mod channels;
 pub mod choose;
 mod clients;
 pub mod listener;
+pub mod notices;
 mod registry;
 mod rest;
+pub mod words;
 
 use std::any::Any;
 use std::ops::Deref;

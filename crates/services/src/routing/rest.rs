@@ -7,9 +7,9 @@ use folkmoot_core::ids::RouteId;
 use folkmoot_core::lookup::LookupExt;
 use folkmoot_core::record::Filter;
 use folkmoot_core::refusal;
-use folkmoot_core::route::{InputMethod, Route, RouteState};
-use folkmoot_doors::smarthole::objects::{ClientObject, OutcomeObject, RouteObject};
-use folkmoot_hub::request::extract::{bounded, given};
+use folkmoot_core::route::{InputMethod, Route};
+use folkmoot_doors::smarthole::objects::{ClientObject, InputWord, OutcomeObject, RouteObject};
+use folkmoot_hub::request::bounds::{GivenRoute, Limit};
 use folkmoot_hub::request::upload::{UploadForm, receive};
 use folkmoot_hub::request::{Answer, ApiError, Body, Caller, Path, Query, query, reply};
 use serde::{Deserialize, Serialize};
@@ -19,18 +19,18 @@ use super::{Routing, Sentence, clients as registry};
 
 #[derive(Deserialize, ToSchema)]
 pub struct SentenceBody {
-    #[schema(example = "notebook: remember to buy milk")]
+    #[schema(example = "notebook: remember to buy milk", min_length = 1, max_length = 10000, pattern = "text")]
     text: String,
     /// `text` when left out.
     #[serde(default)]
-    #[schema(value_type = Option<String>, example = "text")]
+    #[schema(value_type = InputWord, required = false, example = "text")]
     input_method: InputMethod,
 }
 
 /// Hand a sentence to whoever should take it. Answers when it is delivered; what happens later is told in notifications and
 /// at `GET /v1/route/{message_id}`.
 #[utoipa::path(post, path = "/v1/route", tag = "routing", request_body = SentenceBody,
-    responses((status = 200, body = OutcomeObject<'static>)))]
+    responses((status = 409, description = "the sentence of an agent waits for people"), (status = 200, body = OutcomeObject<'static>)))]
 pub async fn say(caller: Caller, State(routing): State<Routing>, Body(body): Body<SentenceBody>) -> Answer {
     let sentence = Sentence { text: body.text, input: body.input_method, confidence: None, source: None };
     let route = routed(&routing, &caller, sentence).await?;
@@ -42,11 +42,7 @@ async fn routed(routing: &Routing, caller: &Caller, sentence: Sentence) -> Resul
 }
 
 fn outcome<'a>(routing: &Routing, caller: &Caller, route: &'a Route) -> OutcomeObject<'a> {
-    let candidates = match route.state {
-        RouteState::Asked => registry::known_to(routing, caller.id()).into_iter().map(|client| client.name).collect(),
-        _ => Vec::new(),
-    };
-    OutcomeObject { candidates, ..route.into() }
+    OutcomeObject { candidates: registry::candidates(routing, caller.id(), route), ..route.into() }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -65,7 +61,7 @@ pub struct SpokenOutcome<'a> {
 /// Transcribe a recording (a multipart form with a part `file`, 32 MB at most), then route what was said.
 #[utoipa::path(post, path = "/v1/route/voice", tag = "routing",
     request_body(content = UploadForm, content_type = "multipart/form-data"),
-    responses((status = 200, body = SpokenOutcome<'static>)))]
+    responses((status = 409, description = "the sentence of an agent waits for people"), (status = 200, body = SpokenOutcome<'static>)))]
 pub async fn say_aloud(caller: Caller, State(routing): State<Routing>, request: Request) -> Answer {
     let (name, recording) = receive(&caller, request).await?.into_memory().await?;
     let recogniser = routing.recogniser.as_ref().ok_or_else(not_set_up)?;
@@ -98,17 +94,21 @@ pub async fn clients(caller: Caller, State(routing): State<Routing>) -> Answer {
 #[into_params(parameter_in = Query)]
 pub struct HistoryQuery {
     /// At most 200; 50 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<50, 200>,
     /// Only those older than this one.
-    before: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    before: GivenRoute,
 }
 
 /// The caller's sentences, newest first, each with every attempt, reason and response.
 #[utoipa::path(get, path = "/v1/route", tag = "routing", params(HistoryQuery),
     responses((status = 200, body = [RouteObject<'static>])))]
 pub async fn history(caller: Caller, Query(query): Query<HistoryQuery>) -> Answer {
-    let before = given(query.before, RouteId::parse).map(|route| route.0);
-    let filter = Filter::owner(caller.id()).before(before).limit(bounded(query.limit, 50, 200));
+    let before = query.before.get().map(|route| route.0);
+    let filter = Filter::owner(caller.id()).before(before).limit(query.limit.get());
     let found = caller.read(move |reader| reader.list::<Route>(&filter)).await?;
     reply::ok(&found.iter().map(RouteObject::from).collect::<Vec<_>>())
 }
@@ -116,8 +116,9 @@ pub async fn history(caller: Caller, Query(query): Query<HistoryQuery>) -> Answe
 /// One sentence of the caller, with every attempt, reason and response.
 #[utoipa::path(get, path = "/v1/route/{message_id}", tag = "routing",
     responses((status = 200, body = RouteObject<'static>)))]
-pub async fn get(caller: Caller, Path(id): Path<RouteId>) -> Answer {
+pub async fn get(caller: Caller, State(routing): State<Routing>, Path(id): Path<RouteId>) -> Answer {
     let own = caller.id();
     let route = query::one(&caller, id, refusal::ROUTE_NOT_FOUND, |_, _, route: &Route| route.speaker == own);
-    reply::ok(&RouteObject::from(&route.await?))
+    let route = route.await?;
+    reply::ok(&RouteObject { outcome: outcome(&routing, &caller, &route), ..RouteObject::from(&route) })
 }

@@ -9,8 +9,9 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::{FILES, SECRET, sync_folder, with_file};
-use crate::StoreError;
 use crate::sqlite::{DATABASE, open_for_reading};
+use crate::transfer::{self, FromPostgres, IntoSqlite};
+use crate::{Location, StoreError};
 
 /// Writes everything in the data folder to one tar file, as of one moment. The hub may be running.
 ///
@@ -19,9 +20,25 @@ pub fn backup(data_dir: &Path, target: &Path) -> Result<(), StoreError> {
     if !data_dir.join(DATABASE).is_file() {
         return Err(StoreError::Other(format!("there is no hub in `{}`: it has no `{DATABASE}`", data_dir.display())));
     }
+    let snapshot = Leftover(with_suffix(target, ".partial.0"));
+    copy_database(&data_dir.join(DATABASE), &snapshot.0)?;
+    archive(data_dir, snapshot, target)
+}
+
+/// The same for a hub wherever it keeps its messages.
+pub fn backup_at(location: &Location, data_dir: &Path, target: &Path) -> Result<(), StoreError> {
+    let Location::Server(place) = location else { return backup(data_dir, target) };
+    let mut copy = IntoSqlite::at(&with_suffix(target, ".partial.0"))?;
+    transfer::copy(&mut FromPostgres::beside(place)?, &mut copy, &mut |_| {})?;
+    let snapshot = Leftover(copy.close());
+    archive(data_dir, snapshot, target)
+}
+
+/// What is in the data folder, with this as the hub's own database.
+fn archive(data_dir: &Path, own: Leftover, target: &Path) -> Result<(), StoreError> {
     let partial = Leftover(with_suffix(target, ".partial"));
-    let mut snapshots = Vec::new();
-    for (number, name) in databases(data_dir)?.into_iter().enumerate() {
+    let mut snapshots = vec![(PathBuf::from(DATABASE), own)];
+    for (number, name) in (1..).zip(others(data_dir)?) {
         let snapshot = Leftover(with_suffix(target, &format!(".partial.{number}")));
         copy_database(&data_dir.join(&name), &snapshot.0)?;
         snapshots.push((name, snapshot));
@@ -31,12 +48,10 @@ pub fn backup(data_dir: &Path, target: &Path) -> Result<(), StoreError> {
     sync_folder(target.parent().unwrap_or(Path::new("."))).map_err(with_file("write", target))
 }
 
-/// All of them, the hub's own first: also one that is damaged, whose copy then fails and says so.
-fn databases(data_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let own = PathBuf::from(DATABASE);
-    let others = ours_below(data_dir).map_err(with_file("read", data_dir))?;
-    let others = others.into_iter().filter(|name| *name != own);
-    Ok([own.clone()].into_iter().chain(others).collect())
+/// Those that parts of the hub keep: also one that is damaged, whose copy then fails and says so.
+fn others(data_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let found = ours_below(data_dir).map_err(with_file("read", data_dir))?;
+    Ok(found.into_iter().filter(|name| name != Path::new(DATABASE)).collect())
 }
 
 /// A file that must not stay behind, whatever happens. (Once renamed it is gone already.)

@@ -1,5 +1,8 @@
 //! One file that holds a whole hub: making it while the hub runs, and putting it back.
 //!
+//! It is the same file wherever the hub keeps its messages: what is in Postgres is written into a `hub.db` for the archive, and
+//! read out of it again. So a backup of either kind can be restored into the other.
+//!
 //! The archive is an ordinary tar file with every database of the data folder (`hub.db`, and those that parts of the hub keep
 //! beside it), the uploaded files under `files/`, and `secret.key` when there is one. Which databases there are is told by
 //! the files themselves ([`folkmoot_database::ours_below`]), so that a new one is in the archive without anybody listing it.
@@ -14,8 +17,8 @@ use std::path::{Component, Path};
 
 use crate::StoreError;
 
-pub use backup::backup;
-pub use restore::restore;
+pub use backup::{backup, backup_at};
+pub use restore::{restore, restore_at};
 
 const FILES: &str = "files";
 const SECRET: &str = "secret.key";

@@ -3,26 +3,34 @@
 use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use folkmoot_database::{SIDE_FILES, create_private_file, make_private_folder, ours_below, soundness, with_suffix};
 
 use super::{FILES, SECRET, is_known, sync_folder, with_file};
-use crate::StoreError;
+use crate::postgres::Place;
 use crate::sqlite::schema::SCHEMA;
 use crate::sqlite::{DATABASE, LOCK, take_folder};
+use crate::transfer::{self, FromSqlite, IntoPostgres};
+use crate::{Location, StoreError, history};
 
 /// Puts the hub of an archive into a data folder.
 ///
 /// Refuses a folder that holds a hub, unless forced, and one that a hub is using, always. The archive is unpacked and
 /// its databases are checked beside the old content first; until they proved sound, nothing that was there is touched.
 pub fn restore(source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreError> {
+    restore_at(source, &Location::Folder, data_dir, force)
+}
+
+/// The same for a hub wherever it keeps its messages.
+pub fn restore_at(source: &Path, location: &Location, data_dir: &Path, force: bool) -> Result<(), StoreError> {
     let archive = File::open(source).map_err(with_file("read", source))?;
     look_at_beginning(source)?;
     let had_folder = data_dir.exists();
     let lock_file = data_dir.join(LOCK);
     let had_lock = lock_file.exists();
     let lock = take_folder(data_dir)?;
-    let restored = fill(archive, source, data_dir, force);
+    let restored = fill(archive, source, location, data_dir, force);
     drop(lock);
     if restored.is_err() {
         // Nothing stays behind of what did not come about.
@@ -36,19 +44,35 @@ pub fn restore(source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreE
     restored
 }
 
-fn fill(archive: File, source: &Path, data_dir: &Path, force: bool) -> Result<(), StoreError> {
-    if !force && data_dir.join(DATABASE).exists() {
-        return Err(StoreError::Other(format!(
-            "there is a hub in `{}` already\nhint: use `--force` to replace it",
-            data_dir.display()
-        )));
+fn fill(archive: File, source: &Path, location: &Location, data_dir: &Path, force: bool) -> Result<(), StoreError> {
+    let is_in_folder = matches!(location, Location::Folder);
+    if is_in_folder && !force && data_dir.join(DATABASE).exists() {
+        return Err(StoreError::setup(
+            format!("there is a hub in `{}` already", data_dir.display()),
+            "choose another folder with `--data-dir`, or replace it with `--force`",
+        ));
     }
     let staging = Staging::new(data_dir)?;
     let unpacked = unpack(archive, source, &staging.folder)?;
     for name in unpacked.iter().filter(|name| folkmoot_database::is_our_name(name)) {
         check_database(&staging.folder, name, source)?;
     }
-    put_in_place(&staging.folder, data_dir)
+    match location {
+        Location::Folder => put_in_place(&staging.folder, data_dir),
+        Location::Server(place) => fill_database(&staging.folder, place, data_dir, force),
+    }
+}
+
+/// Here too the hub's own database comes last: it is in the server's hands, unseen by anybody, until everything else is in place.
+fn fill_database(staging: &Path, place: &Arc<Place>, data_dir: &Path, force: bool) -> Result<(), StoreError> {
+    let mut target = IntoPostgres::open(place, force)?;
+    let mut source = FromSqlite::take(staging)?;
+    transfer::copy(&mut source, &mut target, &mut |_| {})?;
+    drop(source);
+    remove_side_files(&staging.join(DATABASE))?;
+    remove_file(&staging.join(DATABASE))?;
+    put_in_place(staging, data_dir)?;
+    history::write(data_dir, &target.finish()?)
 }
 
 /// A folder inside the data folder (so that a rename moves things out of it), gone when the restore is over.

@@ -80,7 +80,8 @@ fn backup_of(hub: &TempDir, into: &TempDir) -> PathBuf {
 }
 
 fn refusal(source: &Path, data_dir: &Path, force: bool) -> String {
-    restore(source, data_dir, force).expect_err("it is refused").to_string()
+    let error = restore(source, data_dir, force).expect_err("it is refused");
+    format!("{error}\nhint: {}", error.hint().unwrap_or_default())
 }
 
 #[test]

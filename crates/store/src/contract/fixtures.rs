@@ -62,6 +62,11 @@ impl Hub {
         self.heads.get(&channel).copied().unwrap_or_default()
     }
 
+    /// Takes positions back that were given out for what was not stored.
+    pub fn set_head(&mut self, channel: ChannelId, head: Head) {
+        self.heads.insert(channel, head);
+    }
+
     pub fn delivery(&mut self) -> Delivery {
         let id = self.id();
         Delivery {
@@ -82,6 +87,8 @@ impl Hub {
             reply: None,
             created_at: self.now,
             updated_at: self.now,
+            elsewhere: None,
+            refused: None,
             due_at: self.now + 300,
             expires_at: self.now + 1_000_000,
         }

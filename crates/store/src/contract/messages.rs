@@ -1,8 +1,9 @@
 //! Messages, threads, keys, and what becomes of them.
 
 use folkmoot_core::ids::{FileId, MessageId};
-use folkmoot_core::lookup::Lookup;
-use folkmoot_core::model::{ChannelKind, ContentType, Door, Message, Reaction};
+use folkmoot_core::lookup::{Lookup, LookupExt};
+use folkmoot_core::model::{ChannelKind, ContentType, Door, Message, Notification, Reaction, Task, TaskStatus};
+use folkmoot_core::record::Filter;
 use folkmoot_core::{Event, Record};
 use serde_json::value::RawValue;
 
@@ -37,6 +38,47 @@ pub fn every_field_of_a_message_reads_back(new_place: NewPlace) {
     assert_eq!(reader.message(plain.id), Ok(Some(Message { reply_count: 1, ..plain })));
     assert_eq!(reader.message(full.id), Ok(Some(full)));
     assert_eq!(reader.message(MessageId::NONE), Ok(None));
+}
+
+pub fn every_string_survives(new_place: NewPlace) {
+    let (place, mut hub) = (new_place(), Hub::new());
+    let mut store = place.open();
+    let long = "\u{10ffff}x".repeat(5_000);
+    let strings = [
+        "",
+        "\0",
+        "a\0b",
+        "\u{1f}'\"\\\\x00%_",
+        "\r\n\u{feff}\u{202e}",
+        "e\u{301} é 你好 🎉",
+        "\u{fffd}\u{e000}",
+        &long,
+    ];
+    let mut kept = Vec::new();
+    for (number, string) in strings.iter().enumerate() {
+        let said = Message {
+            key: Some(format!("{string}{number}")),
+            kind: (*string).into(),
+            metadata: serde_json::value::to_raw_value(&serde_json::json!({ *string: "\0" })).ok(),
+            reactions: vec![Reaction { emoji: (*string).into(), members: vec![BOB] }],
+            ..hub.message(GENERAL, string)
+        };
+        let mut task = hub.task(None, Some(BOB), TaskStatus::Todo);
+        task.title = (*string).into();
+        let item = hub.notification(BOB, string, false, false);
+        store_all(store.as_mut(), &[sent(&said), Event::Saved(task.clone().into()), Event::Saved(item.clone().into())]);
+        kept.push((said, task, item));
+    }
+    drop(store);
+    let store = place.open();
+    let reader = store.reader().expect("a reader");
+    for (said, task, item) in kept {
+        assert_eq!(reader.message(said.id), Ok(Some(said.clone())));
+        assert_eq!(reader.message_by_key(ALICE, said.key.as_deref().unwrap_or_default()), Ok(Some(said)));
+        assert_eq!(reader.get::<Task>(task.id), Ok(Some(task)));
+        let named = Filter::owner(BOB).named(item.source_type.clone());
+        assert_eq!(reader.list::<Notification>(&named), Ok(vec![item]));
+    }
 }
 
 pub fn an_edit_replaces_what_was_said_and_nothing_else(new_place: NewPlace) {

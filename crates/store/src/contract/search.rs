@@ -42,6 +42,16 @@ pub fn all_words_must_be_there_and_nothing_else_matters(new_place: NewPlace) {
     assert_eq!(found(store.as_ref(), "fox ! -"), [ids[0]], "what is no word is not looked for");
 }
 
+pub fn beginnings_find_whole_words_at_least(new_place: NewPlace) {
+    let Holding { store, ids, .. } = &holding(new_place, &["the quick fox", "so quaint"]);
+    let reader = store.reader().expect("a reader");
+    for words in ["quick", "quick fox"] {
+        let messages = reader.search_beginnings(words, &[GENERAL], 10).expect("a search");
+        assert_eq!(messages.iter().map(|message| message.id).collect::<Vec<_>>(), [ids[0]], "{words}");
+    }
+    assert_eq!(reader.search_beginnings("quick", &[], 10), Ok(vec![]));
+}
+
 pub fn the_newest_come_first(new_place: NewPlace) {
     let Holding { store, ids, .. } = &holding(new_place, &["hall", "hall", "other", "hall"]);
     let reader = store.reader().expect("a reader");
@@ -124,6 +134,14 @@ pub fn no_input_is_syntax(new_place: NewPlace) {
     }
     let many = (0..5000).map(|number| format!("word{number} ")).collect::<String>();
     assert_eq!(found(store.as_ref(), &many), []);
+}
+
+pub fn words_that_stand_side_by_side_are_told_from_others(new_place: NewPlace) {
+    let Holding { store, ids, .. } = &holding(new_place, &["one two three", "three, two: one", "two-three one"]);
+    assert_eq!(found(store.as_ref(), "two:three"), [ids[2], ids[0]]);
+    assert_eq!(found(store.as_ref(), "three/two/one"), [ids[1]]);
+    assert_eq!(found(store.as_ref(), "one two"), [ids[2], ids[1], ids[0]]);
+    assert_eq!(found(store.as_ref(), "one-three"), []);
 }
 
 pub fn words_of_other_scripts_are_found(new_place: NewPlace) {

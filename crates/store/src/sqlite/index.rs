@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::keys;
 use super::rows::{blob, limit};
-use super::words::set_apart;
+use super::words::for_index;
 
 /// Does up to `at_most` messages' worth of work; true when more may be left. Expects to be inside a transaction.
 pub fn catch_up(connection: &Connection, at_most: usize) -> rusqlite::Result<bool> {
@@ -137,7 +137,7 @@ fn put_in(connection: &Connection, sql: &str, parameters: impl rusqlite::Params)
         last = row.get(0)?;
         if !row.get::<_, bool>(2)? {
             let channel = ChannelId(super::rows::id(row, 1)?);
-            let content = set_apart(row.get_ref(3)?.as_str()?);
+            let content = for_index(row.get_ref(3)?.as_str()?);
             insert.execute(params![last, channel_word(channel), content])?;
             inserted += 1;
         }

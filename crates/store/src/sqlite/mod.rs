@@ -9,7 +9,7 @@ pub(crate) mod mark;
 mod places;
 mod read;
 mod records;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod schema;
 mod search;
 #[cfg(test)]
@@ -21,6 +21,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use folkmoot_core::event::Write;
 use folkmoot_core::ids::*;
 use folkmoot_core::lookup::{Found, Lookup, Unavailable};
 use folkmoot_core::model::Message;
@@ -105,6 +106,18 @@ pub(crate) fn open_for_reading(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+impl Sqlite {
+    /// Takes in what was kept elsewhere, in a transaction of its own.
+    pub(crate) fn import<'a>(&mut self, writes: impl Iterator<Item = Write<'a>>) -> Result<(), StoreError> {
+        let mut writing = Writing::new(&self.connection, &mut self.unfiled);
+        writing.begin()?;
+        for write in writes {
+            write::carry_out(writing.connection, writing.unfiled, &write)?;
+        }
+        writing.commit()
+    }
+}
+
 impl Store for Sqlite {
     fn directory(&self) -> Result<Directory, StoreError> {
         let records = records::directory(&self.connection)?;
@@ -114,7 +127,7 @@ impl Store for Sqlite {
                 heads.push((channel.id, read::head(&self.connection, channel.id)?));
             }
         }
-        Ok(Directory { records, heads })
+        Ok(Directory { records, heads, batch: 0 })
     }
 
     fn begin(&mut self) -> Result<Box<dyn Transaction + '_>, StoreError> {
@@ -372,7 +385,11 @@ impl Reader for View<Connection> {
     }
 
     fn search(&self, words: &str, channels: &[ChannelId], limit: usize) -> Found<Vec<Message>> {
-        self.read(|connection| search::search(connection, words, channels, limit))
+        self.read(|connection| search::search(connection, &words::quoted(words), channels, limit))
+    }
+
+    fn search_beginnings(&self, words: &str, channels: &[ChannelId], limit: usize) -> Found<Vec<Message>> {
+        self.read(|connection| search::search(connection, &words::beginnings(words), channels, limit))
     }
 
     fn count(&self, kind: RecordKind, filter: &Filter) -> Found<u64> {

@@ -17,7 +17,7 @@ macro_rules! select_messages {
         )
     };
 }
-pub(super) use select_messages;
+pub(crate) use select_messages;
 
 /// How many columns [`select_messages`] reads; what a statement adds of its own comes after them.
 pub const MESSAGE_COLUMNS: usize = 22;

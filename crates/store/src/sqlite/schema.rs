@@ -18,7 +18,7 @@ pub(super) const LOG_PAGES: i64 = 12_000;
 
 pub const SCHEMA: Schema = Schema {
     mark: *b"olk",
-    migrations: &[FIRST, PLACES, OPEN_RECORDS, ROOTS],
+    migrations: &[FIRST, PLACES, OPEN_RECORDS, ROOTS, WORDS],
     pragmas: &[
         ("foreign_keys", 0),
         ("cache_size", -WRITER_CACHE),
@@ -126,4 +126,15 @@ const OPEN_RECORDS: &str = "CREATE INDEX records_open ON records (kind, id) WHER
 const ROOTS: &str = "
 ALTER TABLE messages ADD COLUMN root BLOB;
 ALTER TABLE messages ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
+";
+
+/// Words are told apart and folded by us ([`crate::words`]), so that all backends find the same: the index is filled anew, bit by bit
+/// while the hub runs.
+const WORDS: &str = "
+DROP TABLE search;
+CREATE VIRTUAL TABLE search USING fts5 (
+    channel, content, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2'
+);
+DELETE FROM touched;
+UPDATE meta SET value = 0 WHERE name IN ('indexed', 'counted');
 ";

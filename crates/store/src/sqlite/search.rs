@@ -12,20 +12,19 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::index::channel_word;
 use super::rows::{self, limit, select_messages};
-use super::words::quoted;
 
 /// How many matches are walked before the query is narrowed.
 const WALK: usize = 5_000;
 /// How many channels go into one narrowed query.
 const GROUP: usize = 64;
 
+/// `words` are quoted, as the query language of the index wants them.
 pub fn search(
     connection: &Connection,
-    words: &str,
+    words: &[String],
     channels: &[ChannelId],
     at_most: usize,
 ) -> rusqlite::Result<Vec<Message>> {
-    let words = quoted(words);
     if words.is_empty() || channels.is_empty() || at_most == 0 {
         return Ok(Vec::new());
     }

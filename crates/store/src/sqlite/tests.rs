@@ -54,6 +54,16 @@ fn send(store: &mut Sqlite, message: &Message) -> Result<(), StoreError> {
     transaction.commit()
 }
 
+#[test]
+fn an_event_that_cannot_be_stored_is_refused_when_it_is_appended() {
+    let folder = new_folder();
+    let mut store = Sqlite::open(folder.path()).expect("a store");
+    let first = message(1, "first");
+    send(&mut store, &first).expect("a message");
+    let mut transaction = store.begin().expect("a transaction");
+    assert!(transaction.append(&Event::MessageSent(Arc::new(first))).is_err());
+}
+
 fn bytes_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(folder).expect("a listing").map(|entry| entry.expect("an entry"));
     let content = |path: &Path| std::fs::read(path).expect("a file");

@@ -1,49 +1,43 @@
-//! What counts as a word: the same for what is stored and for what is searched.
+//! Words as the index gets them, so that its own tokenizer finds exactly the words that every backend finds.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
-/// Sets the signs of scripts that write no spaces apart, so that each is a word and a search can find some of them in a sentence.
-/// (The tokenizer would take the whole sentence for one word.)
-pub fn set_apart(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(stands_alone) {
-        return Cow::Borrowed(text);
-    }
-    let mut apart = String::with_capacity(text.len() * 2);
-    for letter in text.chars() {
-        apart.push(letter);
-        if stands_alone(letter) {
-            apart.push(' ');
-        }
-    }
-    Cow::Owned(apart)
+use crate::words::{phrases, words};
+
+/// A text as it is put into the index. The tokenizer takes ASCII apart as we do; other words it gets in letters on which nobody
+/// can disagree.
+pub fn for_index(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(in_index_letters(&words(text))) }
 }
 
-/// Han and kana.
-fn stands_alone(letter: char) -> bool {
-    matches!(letter,
-        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{2fa1f}')
+/// The phrases of a search, each as a quoted string of the index's query language.
+pub fn quoted(query: &str) -> Vec<String> {
+    phrases(query).iter().map(|phrase| format!("\"{}\"", in_index_letters(phrase))).collect()
 }
 
-/// The words of a search, each as a quoted string of the index's query language, in which nothing but a quote has a meaning.
-pub fn quoted(words: &str) -> Vec<String> {
-    /// More words than this narrow nothing down any further.
-    const MOST: usize = 64;
-    let mut quoted = Vec::new();
-    for word in words.split(|letter: char| letter.is_whitespace() || letter == '\0') {
-        // What has no letter or digit is no word to the index either, and would match nothing.
-        if !word.chars().any(char::is_alphanumeric) {
-            continue;
+fn in_index_letters(words: &[String]) -> String {
+    /// A letter to the tokenizer and none to us, so no text can hold it in a word.
+    const FOREIGN: char = '\u{e000}';
+    let mut text = String::new();
+    for word in words {
+        if !text.is_empty() {
+            text.push(' ');
         }
-        let word = format!("\"{}\"", set_apart(word).replace('"', "\"\""));
-        if !quoted.contains(&word) {
-            quoted.push(word);
-        }
-        if quoted.len() == MOST {
-            break;
+        if word.is_ascii() {
+            text.push_str(word);
+        } else {
+            text.push(FOREIGN);
+            word.bytes().for_each(|byte| write!(text, "{byte:02x}").unwrap_or_default());
         }
     }
-    quoted
+    text
+}
+
+/// The same, each standing for all words that begin so; one letter begins too much to be meant.
+pub fn beginnings(words: &str) -> Vec<String> {
+    let begins = |word: &String| word.chars().filter(|letter| letter.is_alphanumeric()).count() > 1;
+    quoted(words).into_iter().map(|word| if begins(&word) { word + "*" } else { word }).collect()
 }
 
 #[cfg(test)]
@@ -52,12 +46,17 @@ mod tests {
 
     #[test]
     fn a_quote_in_a_word_does_not_end_it() {
-        assert_eq!(quoted(r#"say "hi" OR* say"#), [r#""say""#, r#""""hi""""#, r#""OR*""#]);
+        assert_eq!(quoted(r#"say "hi" OR* say it's"#), [r#""say""#, r#""hi""#, r#""or""#, r#""it s""#]);
     }
 
     #[test]
-    fn signs_without_spaces_between_them_become_words() {
-        assert_eq!(set_apart("abc 你好a"), "abc 你 好 a");
-        assert!(matches!(set_apart("plain “text”"), Cow::Borrowed(_)));
+    fn a_beginning_has_two_letters() {
+        assert_eq!(beginnings("dep x \"hi\""), ["\"dep\"*", "\"x\"", "\"hi\"*"]);
+    }
+
+    #[test]
+    fn what_is_not_ascii_is_spelt_in_letters_that_nobody_can_type() {
+        assert_eq!(for_index("Olé, мир"), "ole \u{e000}d0bcd0b8d180");
+        assert!(matches!(for_index("plain text"), Cow::Borrowed(_)));
     }
 }

@@ -35,9 +35,9 @@ const DEFAULT_PAUSE: Duration = Duration::from_secs(5);
 pub const MAX_DOWNLOAD: u64 = 20 << 20;
 /// The most that it lets a bot send.
 pub const MAX_UPLOAD: u64 = 50 << 20;
-/// The longest text of a callback answer, in characters.
+/// The longest text of a callback answer, in UTF-16 units.
 pub const MAX_CALLBACK_TEXT: usize = 200;
-/// The longest caption, in characters.
+/// The longest caption, in UTF-16 units.
 pub const MAX_CAPTION: usize = 1024;
 /// The most commands a menu holds.
 pub const MAX_COMMANDS: usize = 100;
@@ -80,14 +80,16 @@ impl Bot {
             "timeout": wait.as_secs(),
             "allowed_updates": ["message", "callback_query"],
         });
-        self.call_within("getUpdates", &body, wait + POLL_GRACE).await
+        let updates = self.call_within::<Option<Vec<Update>>>("getUpdates", &body, wait + POLL_GRACE).await;
+        updates.map(Option::unwrap_or_default)
     }
 
     pub async fn get_me(&self) -> Result<Me, ApiError> {
         self.call("getMe", &json!({})).await
     }
 
-    pub async fn send_message(&self, to: Address, message: MessageText<'_>) -> Result<Sent, ApiError> {
+    /// Some servers do not say which message it became.
+    pub async fn send_message(&self, to: Address, message: MessageText<'_>) -> Result<Option<Sent>, ApiError> {
         let mut body = json!({ "chat_id": to.chat, "disable_notification": to.silent });
         if let Some(topic) = to.topic.and_then(wire::thread) {
             body["message_thread_id"] = json!(topic);
@@ -120,7 +122,7 @@ impl Bot {
         self.call_within::<Done>("deleteMessage", &body, REPEATABLE).await.map(drop)
     }
 
-    pub async fn send_document(&self, document: Document<'_>) -> Result<Sent, ApiError> {
+    pub async fn send_document(&self, document: Document<'_>) -> Result<Option<Sent>, ApiError> {
         let part = Part::bytes(document.content).file_name(document.name.to_owned());
         let mut form = Form::new().text("chat_id", document.chat.0.to_string()).part("document", part);
         if let Some(TopicId(topic)) = document.topic.and_then(wire::thread) {
@@ -130,7 +132,7 @@ impl Bot {
             form = form.text("reply_to_message_id", message.to_string()).text("allow_sending_without_reply", "true");
         }
         if let Some(caption) = document.caption {
-            form = form.text("caption", caption.chars().take(MAX_CAPTION).collect::<String>());
+            form = form.text("caption", beginning(caption, MAX_CAPTION));
         }
         let request = self.http.post(self.address("sendDocument")).multipart(form).timeout(TRANSFER);
         understood(request.send().await.map_err(ApiError::from_http)?).await
@@ -138,7 +140,7 @@ impl Bot {
 
     /// Ends the waiting sign of a button, with a short text where there is one.
     pub async fn answer_callback_query(&self, id: &str, text: Option<&str>) -> Result<(), ApiError> {
-        let text = text.map(|text| text.chars().take(MAX_CALLBACK_TEXT).collect::<String>());
+        let text = text.map(|text| beginning(text, MAX_CALLBACK_TEXT));
         self.call::<Done>("answerCallbackQuery", &json!({ "callback_query_id": id, "text": text })).await.map(drop)
     }
 
@@ -212,6 +214,22 @@ fn is_loopback(base: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
+/// As much of a text as has this many UTF-16 units, and so no more characters either.
+fn beginning(text: &str, units: usize) -> String {
+    text[..units_end(text, units)].to_owned()
+}
+
+/// Where the longest beginning of a text ends that has this many UTF-16 units at most, in bytes. Servers count either
+/// those or characters, of which there are never more.
+pub fn units_end(text: &str, units: usize) -> usize {
+    let mut count = 0;
+    let over = text.char_indices().find(|(_, letter)| {
+        count += letter.len_utf16();
+        count > units
+    });
+    over.map_or(text.len(), |(at, _)| at)
+}
+
 /// `true` or an object: what a method answers that only does something.
 type Done = Value;
 
@@ -243,23 +261,23 @@ pub(crate) fn answer<T: DeserializeOwned>(status: u16, body: &[u8]) -> Result<T,
         // A proxy on the way speaks no JSON; only its status tells something.
         return Err(ApiError::from_status(status, "the answer is not one of the Bot API"));
     };
-    match reply.result {
-        Some(result) if reply.ok => serde_json::from_str(result.get())
-            .map_err(|_| ApiError::Unreachable { cause: "the answer was not understood".into(), perhaps_done: true }),
-        _ => {
-            let code = reply.error_code.unwrap_or(status);
-            let description = reply.description.unwrap_or_default();
-            Err(match (code, reply.parameters) {
-                (429, Parameters { retry_after, .. }) => {
-                    ApiError::RateLimited { retry_after: retry_after.map_or(DEFAULT_PAUSE, Duration::from_secs) }
-                }
-                (400..=499, Parameters { migrate_to_chat_id, .. }) => {
-                    ApiError::Rejected { code, description, moved_to: migrate_to_chat_id }
-                }
-                _ => ApiError::from_status(code, "the server has a problem"),
-            })
-        }
+    if reply.ok {
+        // `ok` decides: what has no result, or `null` for one, was done all the same.
+        let result = reply.result.as_deref().unwrap_or(RawValue::NULL);
+        return serde_json::from_str(result.get())
+            .map_err(|_| ApiError::Unreachable { cause: "the answer was not understood".into(), perhaps_done: true });
     }
+    let code = reply.error_code.unwrap_or(status);
+    let description = reply.description.unwrap_or_default();
+    Err(match (code, reply.parameters) {
+        (429, Parameters { retry_after, .. }) => {
+            ApiError::RateLimited { retry_after: retry_after.map_or(DEFAULT_PAUSE, Duration::from_secs) }
+        }
+        (400..=499, Parameters { migrate_to_chat_id, .. }) => {
+            ApiError::Rejected { code, description, moved_to: migrate_to_chat_id }
+        }
+        _ => ApiError::from_status(code, "the server has a problem"),
+    })
 }
 
 #[cfg(test)]

@@ -39,6 +39,24 @@ fn a_429_says_how_long_to_wait() {
 }
 
 #[test]
+fn ok_decides_also_where_there_is_no_result() {
+    for body in [r#"{"ok":true,"result":null}"#, r#"{"ok":true}"#] {
+        assert_eq!(answer::<Value>(200, body.as_bytes()), Ok(Value::Null), "{body}");
+        assert_eq!(answer::<Option<Sent>>(200, body.as_bytes()), Ok(None), "{body}");
+    }
+    let refused = answer::<Value>(400, br#"{"ok":false,"result":null,"error_code":400,"description":"no"}"#);
+    assert!(matches!(refused, Err(ApiError::Rejected { code: 400, .. })), "{refused:?}");
+}
+
+#[test]
+fn a_beginning_has_no_more_characters_and_no_more_units_than_it_may() {
+    for (text, units, expected) in [("abc", 2, "ab"), ("😀😀", 3, "😀"), ("😀", 1, ""), ("a😀", 3, "a😀"), ("", 0, "")]
+    {
+        assert_eq!(&text[..units_end(text, units)], expected, "{text} {units}");
+    }
+}
+
+#[test]
 fn a_5xx_is_unreachable_and_had_no_effect() {
     for (status, body) in [(502, "<html>"), (500, r#"{"ok":false,"error_code":500,"description":"Internal"}"#)] {
         let error = answer::<Value>(status, body.as_bytes()).expect_err("an error");
@@ -165,7 +183,7 @@ async fn messages_carry_entities_without_parse_mode_and_no_preview() {
     let keyboard = Keyboard::row([Button::new("cancel", "c:1")]);
     let to = Address { chat: ChatId(PERSON), topic: None, reply_to: Some(MessageId(asked)), silent: true };
     let message = MessageText { text: &rendered.text, entities: &rendered.entities, keyboard: &keyboard };
-    let sent = bot.send_message(to, message).await.unwrap();
+    let sent = bot.send_message(to, message).await.unwrap().expect("its number");
     let body = api.calls("sendMessage").remove(0).body;
     assert_eq!(body["link_preview_options"]["is_disabled"], true);
     assert_eq!(body["reply_to_message_id"], asked);

@@ -132,10 +132,11 @@ impl Rows<'_> {
     }
 
     /// New words of a message, stored and delivered like an answer; progress shown before them is forgotten, progress shown
-    /// after them comes after them. Nothing happens to a message that is gone.
+    /// after them comes after them. Nothing happens to a message that is gone; one whose number is not known is sent anew.
     pub fn revise(&mut self, id: OutgoingId, content: &Content) -> Result<(), JournalError> {
         let sql = "UPDATE slips SET content = ?, revision = revision + 1, changed_at = unixepoch(),
-                   state = CASE state WHEN ?4 THEN ?3 ELSE state END WHERE id = ?2 AND state IN (?3, ?4, ?5)";
+                   state = CASE WHEN state <> ?4 THEN state WHEN message IS NULL THEN ?5 ELSE ?3 END
+                   WHERE id = ?2 AND state IN (?3, ?4, ?5)";
         let content = serde_json::to_string(content)?;
         let values = params![content, id.0, OutgoingState::Changed, OutgoingState::Settled, OutgoingState::Waiting];
         if self.connection.prepare_cached(sql)?.execute(values)? == 1 {
@@ -216,13 +217,15 @@ impl Rows<'_> {
     pub(crate) fn mark_arrived(
         &mut self,
         id: OutgoingId,
-        message: MessageId,
+        message: Option<MessageId>,
         revision: i64,
     ) -> Result<(), JournalError> {
         let sql = "UPDATE slips SET message = ?, floor = NULL, changed_at = unixepoch(),
                    state = CASE WHEN state <> ?4 THEN state WHEN revision = ?3 THEN ?5 ELSE ?6 END WHERE id = ?2";
-        let [waiting, settled, changed] = [OutgoingState::Waiting, OutgoingState::Settled, OutgoingState::Changed];
-        let values = params![message.0, id.0, revision, waiting, settled, changed];
+        let [waiting, settled] = [OutgoingState::Waiting, OutgoingState::Settled];
+        // Newer words are put there, or where nobody knows its number into a new message.
+        let changed = if message.is_some() { OutgoingState::Changed } else { waiting };
+        let values = params![message.map(|message| message.0), id.0, revision, waiting, settled, changed];
         self.connection.prepare_cached(sql)?.execute(values)?;
         self.empty_settled(id)?;
         let replaced = self.outgoing(id)?.and_then(|outgoing| outgoing.replaces);

@@ -120,7 +120,7 @@ async fn a_message_goes_through_its_states() {
     let (_folder, journal, _orders) = open();
     let outgoing = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
     assert_eq!(state(&journal, outgoing).await, (OutgoingState::Waiting, None));
-    journal.transact(move |rows| rows.mark_arrived(outgoing, MessageId(50), 0)).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(outgoing, Some(MessageId(50)), 0)).await.unwrap();
     assert_eq!(state(&journal, outgoing).await, (OutgoingState::Settled, Some(MessageId(50))));
     let stored = journal.transact(move |rows| rows.outgoing_at(CHAT, MessageId(50))).await.unwrap().unwrap();
     assert_eq!((stored.id, stored.content.rendered.text.as_str()), (outgoing, ""), "what was said is not kept");
@@ -143,7 +143,7 @@ async fn words_that_changed_on_the_way_are_owed_after_the_arrival() {
     let (_folder, journal, _orders) = open();
     let outgoing = journal.transact(|rows| rows.post(&draft("a"))).await.unwrap();
     journal.transact(move |rows| rows.revise(outgoing, &says("b"))).await.unwrap();
-    journal.transact(move |rows| rows.mark_arrived(outgoing, MessageId(50), 0)).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(outgoing, Some(MessageId(50)), 0)).await.unwrap();
     assert_eq!(state(&journal, outgoing).await.0, OutgoingState::Changed);
 }
 
@@ -151,11 +151,11 @@ async fn words_that_changed_on_the_way_are_owed_after_the_arrival() {
 async fn a_final_message_that_arrived_takes_the_progress_message_away_in_the_same_commit() {
     let (_folder, journal, mut orders) = open();
     let progress = journal.transact(|rows| rows.post(&draft("working"))).await.unwrap();
-    journal.transact(move |rows| rows.mark_arrived(progress, MessageId(50), 0)).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(progress, Some(MessageId(50)), 0)).await.unwrap();
     let last = Draft { replaces: Some(progress), ..draft("done") };
     let last = journal.transact(move |rows| rows.post(&last)).await.unwrap();
     assert_eq!(state(&journal, progress).await.0, OutgoingState::Settled);
-    journal.transact(move |rows| rows.mark_arrived(last, MessageId(51), 0)).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(last, Some(MessageId(51)), 0)).await.unwrap();
     assert_eq!(state(&journal, progress).await.0, OutgoingState::Leaving);
     let told: Vec<Order> = std::iter::from_fn(|| orders.try_recv().ok()).collect();
     assert!(matches!(told.last(), Some(Order::Remove(outgoing)) if outgoing.id == progress));

@@ -16,7 +16,10 @@ pub async fn perform(bot: &Bot, journal: &Journal, call: &Call) -> Result<CallAn
 pub fn store(rows: &mut Rows<'_>, reports: &[Report]) -> Result<(), JournalError> {
     for report in reports {
         match report {
-            Report::Arrived { outgoing, message, revision, .. } => rows.mark_arrived(*outgoing, *message, *revision)?,
+            Report::Arrived { outgoing, message, revision, .. } => {
+                rows.mark_arrived(*outgoing, Some(*message), *revision)?;
+            }
+            Report::ArrivedUnnumbered { outgoing, revision } => rows.mark_arrived(*outgoing, None, *revision)?,
             Report::Edited { outgoing, revision } => rows.mark_edited(*outgoing, *revision)?,
             Report::NotThere(outgoing) => rows.mark_doubtful(*outgoing, None)?,
             Report::Vanished(outgoing) => rows.mark_vanished(*outgoing)?,
@@ -35,7 +38,8 @@ async fn send(bot: &Bot, journal: &Journal, call: &Call) -> Result<CallAnswer, A
     noted.map_err(|error| ApiError::Unreachable { cause: error.to_string(), perhaps_done: false })?;
     let content = call.stage.dress(&call.content);
     let to = Address { chat: call.chat, topic, reply_to, silent };
-    bot.send_message(to, text_of(&content)).await.map(|sent| CallAnswer::Sent(sent.message_id))
+    let sent = bot.send_message(to, text_of(&content)).await?;
+    Ok(sent.map_or(CallAnswer::SentUnnumbered, |sent| CallAnswer::Sent(sent.message_id)))
 }
 
 async fn edit(bot: &Bot, call: &Call, message: MessageId) -> Result<(), ApiError> {

@@ -219,9 +219,14 @@ impl Item {
         self.stage = Stage::Full;
         self.next = None;
         if self.outgoing.state == OutgoingState::Settled {
-            self.outgoing.state = OutgoingState::Changed;
+            self.outgoing.state = self.once_changed();
             self.since = now;
         }
+    }
+
+    /// New words are put into the message, or into a new one where its number is not known.
+    fn once_changed(&self) -> OutgoingState {
+        if self.outgoing.message.is_some() { OutgoingState::Changed } else { OutgoingState::Waiting }
     }
 
     pub fn remove(&mut self, now: Moment) {
@@ -256,14 +261,14 @@ impl Item {
         }
     }
 
-    pub fn arrived(&mut self, message: MessageId, call: &Call, now: Moment) {
-        self.outgoing.message = Some(message);
+    pub fn arrived(&mut self, message: Option<MessageId>, call: &Call, now: Moment) {
+        self.outgoing.message = message;
         self.outgoing.doubt = None;
         self.said = Some(call.content.clone());
         self.touched = Some(now);
         if self.outgoing.state == OutgoingState::Waiting {
             let newest = self.outgoing.revision == call.revision;
-            self.outgoing.state = if newest { OutgoingState::Settled } else { OutgoingState::Changed };
+            self.outgoing.state = if newest { OutgoingState::Settled } else { self.once_changed() };
             self.since = now;
             if newest {
                 self.go_on();

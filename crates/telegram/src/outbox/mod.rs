@@ -217,7 +217,11 @@ fn outcome_of(report: Report) -> Option<Outcome> {
         Report::Arrived { outgoing, chat, message, .. } => Some(Outcome::Arrived { outgoing, chat, message }),
         Report::Failed { outgoing, chat, reason } => Some(Outcome::Failed { outgoing, chat, reason }),
         Report::Moved { from, to } => Some(Outcome::Moved { from, to }),
-        Report::Edited { .. } | Report::NotThere(_) | Report::Vanished(_) | Report::Gone(_) => None,
+        Report::ArrivedUnnumbered { .. }
+        | Report::Edited { .. }
+        | Report::NotThere(_)
+        | Report::Vanished(_)
+        | Report::Gone(_) => None,
     }
 }
 

@@ -52,6 +52,8 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallAnswer {
     Sent(MessageId),
+    /// It is there, only the server does not say under which number.
+    SentUnnumbered,
     Done,
     /// What was looked for is not under that number.
     NotThere,
@@ -64,6 +66,11 @@ pub enum Report {
         outgoing: OutgoingId,
         chat: ChatId,
         message: MessageId,
+        revision: i64,
+    },
+    /// It is there for good: without its number it can be neither changed nor removed.
+    ArrivedUnnumbered {
+        outgoing: OutgoingId,
         revision: i64,
     },
     /// The last words are there.
@@ -355,9 +362,15 @@ impl Scheduler {
             (CallAnswer::Sent(message), _) | (CallAnswer::Done, Action::Find(message)) => {
                 self.seen(chat, message);
                 if let Some(item) = self.item(outgoing) {
-                    item.arrived(message, call, now);
+                    item.arrived(Some(message), call, now);
                 }
                 vec![Report::Arrived { outgoing, chat, message, revision }]
+            }
+            (CallAnswer::SentUnnumbered, _) => {
+                if let Some(item) = self.item(outgoing) {
+                    item.arrived(None, call, now);
+                }
+                vec![Report::ArrivedUnnumbered { outgoing, revision }]
             }
             (CallAnswer::NotThere, _) => {
                 let over = self.item(outgoing).is_some_and(Item::look_further);

@@ -2,7 +2,7 @@
 
 use super::render::{shifted, trimmed};
 use super::{GAP, MAX_ENTITIES, MAX_ENTITY_BYTES, MAX_TEXT, Message, Rendered, render, utf16};
-use crate::api::{Entity, EntityKind};
+use crate::api::{Entity, EntityKind, units_end};
 
 /// What happens to an answer that is longer than a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ struct Frame {
 /// What one page can take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// In characters.
+    /// In UTF-16 units.
     pub text: usize,
     pub entities: usize,
     pub entity_bytes: usize,
@@ -54,7 +54,7 @@ impl Room {
     pub const WHOLE: Self = Self { text: MAX_TEXT, entities: MAX_ENTITIES, entity_bytes: MAX_ENTITY_BYTES };
 
     fn without(self, part: &Rendered) -> Self {
-        let text = if part.text.is_empty() { 0 } else { part.text.chars().count() + GAP.len() };
+        let text = if part.text.is_empty() { 0 } else { utf16(&part.text) + GAP.len() };
         let bytes: usize = part.entities.iter().map(entity_bytes).sum();
         Self {
             text: self.text.saturating_sub(text),
@@ -103,10 +103,10 @@ impl Frame {
 
 /// The beginning of a text that fits, with an ellipsis where it was cut. Looks that do not fit go without the text.
 pub(super) fn cut(rendered: Rendered, room: Room) -> Rendered {
-    let mut kept = if rendered.text.chars().count() <= room.text {
+    let mut kept = if utf16(&rendered.text) <= room.text {
         rendered
     } else {
-        let end = rendered.text.char_indices().nth(room.text.saturating_sub(1)).map_or(0, |(at, _)| at);
+        let end = units_end(&rendered.text, room.text.saturating_sub(1));
         let end = rendered.text[..end].trim_end().len();
         let mut kept = rendered.slice(0..end);
         kept.text.push_str(if room.text > 0 { "…" } else { "" });
@@ -144,7 +144,7 @@ fn split(mut rest: Rendered, room: Room) -> Vec<Rendered> {
 
 /// How far a piece may reach, in bytes; at least one character.
 fn fitting(rest: &Rendered, room: Room) -> usize {
-    let by_text = rest.text.char_indices().nth(room.text).map_or(rest.text.len(), |(at, _)| at);
+    let by_text = units_end(&rest.text, room.text);
     let mut bytes = 0;
     let over = rest.entities.iter().enumerate().find(|(index, entity)| {
         bytes += entity_bytes(entity);

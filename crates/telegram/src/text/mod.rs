@@ -19,7 +19,7 @@ pub use fit::{Overflow, page, pages};
 pub use folkmoot_runs::progress::markdown::Message;
 pub use render::render;
 
-/// The longest message, in Unicode scalar values.
+/// The longest message, in UTF-16 units. Some servers count characters, of which there are never more.
 pub const MAX_TEXT: usize = 4096;
 /// Further entities are ignored by the server.
 pub const MAX_ENTITIES: usize = 100;

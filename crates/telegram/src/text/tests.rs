@@ -110,17 +110,26 @@ fn control_characters_do_not_shift_anything() {
 #[test]
 fn a_long_answer_is_trimmed_after_rendering_with_the_footer_whole() {
     let rendered = page(&message(&format!("begin **{}**", "😀".repeat(5000))));
-    assert_eq!(rendered.text.chars().count(), MAX_TEXT);
+    assert!((MAX_TEXT - 1..=MAX_TEXT).contains(&utf16(&rendered.text)), "half a character does not fit");
     assert!(rendered.text.starts_with("done · codex · 5s\n\nbegin 😀"));
     assert!(rendered.text.ends_with("😀…\n\ncodex resume 019a-77"));
     assert_eq!(looks(&rendered).last().unwrap(), &(Code, "codex resume 019a-77".into()));
 }
 
 #[test]
-fn four_thousand_and_ninety_six_characters_fit_one_page() {
-    let body = |length: usize| Message { header: String::new(), body: "😀".repeat(length), footer: None };
-    assert_eq!(pages(&body(4096), Overflow::Split).len(), 1);
-    assert_eq!(pages(&body(4097), Overflow::Split).len(), 2);
+fn four_thousand_and_ninety_six_fit_one_page_however_they_are_counted() {
+    let pages = |letter: &str, length: usize| {
+        let message = Message { header: String::new(), body: letter.repeat(length), footer: None };
+        pages(&message, Overflow::Split)
+    };
+    for (letter, most) in [("x", 4096), ("é", 4096), ("中", 4096), ("😀", 2048)] {
+        assert_eq!(pages(letter, most).len(), 1, "{letter}");
+        let split = pages(letter, most + 1);
+        assert_eq!(split.len(), 2, "{letter}");
+        assert_eq!(split.iter().map(|page| page.text.matches(letter).count()).sum::<usize>(), most + 1, "{letter}");
+    }
+    let plain = plain(&"😀".repeat(4096));
+    assert!(utf16(&plain.text) <= MAX_TEXT && plain.text.ends_with("😀…"));
 }
 
 #[test]
@@ -196,7 +205,7 @@ fn a_message_of_nothing_is_not_empty() {
 
 /// Everything Telegram would check, and that the footer is there.
 fn assert_sound(page: &Rendered) -> Result<(), TestCaseError> {
-    prop_assert!(page.text.chars().count() <= MAX_TEXT);
+    prop_assert!(page.text.chars().count() <= MAX_TEXT && utf16(&page.text) <= MAX_TEXT);
     prop_assert!(page.entities.len() <= MAX_ENTITIES);
     prop_assert!(page.entities.iter().map(entity_bytes).sum::<usize>() <= MAX_ENTITY_BYTES);
     prop_assert_eq!(page.text.trim(), page.text.as_str());

@@ -11,9 +11,11 @@ use crate::{Id, Millis};
 
 /// The answer that does not come; whatever a hub says instead is read as this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Nothing {}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AuthSuccess {
     pub member_id: Id,
     pub workspace_id: Id,
@@ -28,6 +30,7 @@ fn human() -> MemberKind {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AuthFail<'a> {
     #[serde(default)]
     pub error: Cow<'a, str>,
@@ -35,6 +38,7 @@ pub struct AuthFail<'a> {
 
 /// `error`: the sentence, and a stable code beside it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Refused<'a> {
     #[serde(default)]
     pub error: Cow<'a, str>,
@@ -47,11 +51,13 @@ pub struct Refused<'a> {
 
 /// `channel.join`, `channel.leave`, `channel.delete`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ChannelRef {
     pub channel_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AgentWelcome<'a> {
     #[serde(default)]
     pub agent_id: Id,
@@ -60,6 +66,7 @@ pub struct AgentWelcome<'a> {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DaemonRegistered {
     pub daemon_id: String,
     pub agents: Vec<DaemonAgent>,
@@ -69,12 +76,14 @@ pub struct DaemonRegistered {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct NotCarried {
     pub agent_id: Id,
     pub error: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct MessageAck {
     pub message_id: Id,
@@ -86,6 +95,7 @@ pub struct MessageAck {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallOffered<S = String> {
     pub call_id: Id,
     pub status: S,
@@ -93,6 +103,7 @@ pub struct CallOffered<S = String> {
 
 /// What became of a question: the note only when it is decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApprovalAnswer {
     pub id: Id,
     pub status: ApprovalStatus,
@@ -107,18 +118,21 @@ impl ApprovalAnswer {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct InboxAcked<'a> {
     pub item_id: Id,
     pub status: Cow<'a, str>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DraftAck {
     pub draft_id: Id,
     pub room_version: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DraftResult<'a> {
     pub draft_id: Id,
     pub valid: bool,
@@ -130,6 +144,7 @@ pub struct DraftResult<'a> {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DraftSent<'a> {
     pub message_id: Id,
     pub draft_id: Id,
@@ -137,6 +152,7 @@ pub struct DraftSent<'a> {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReviewAnswer {
     pub review_id: Id,
     pub status: String,
@@ -144,12 +160,14 @@ pub struct ReviewAnswer {
 
 /// `wake.pass`, `wake.fail`, `wake.join`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DeliveryAnswer<D> {
     pub delivery: D,
 }
 
 /// The answer to `run.start`; `resumed` when the run was begun before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunStarted<R> {
     pub run: R,
     #[serde(default)]
@@ -158,22 +176,26 @@ pub struct RunStarted<R> {
 
 /// A run as it is now: the answers to `run.complete` and `run.stop`, and `run.started`, `run.updated`, `run.completed`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunCompleted<R> {
     pub run: R,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunRef {
     pub run_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SessionAnswer<S> {
     pub session: S,
 }
 
 /// `session.forget`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ThreadRef {
     pub channel_id: Id,
     pub thread_id: Id,
@@ -181,6 +203,7 @@ pub struct ThreadRef {
 
 /// `sync.done`, and `sync.reload` where too much was missed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SyncDone {
     pub channel_id: Id,
     pub seq: u64,

@@ -16,6 +16,7 @@ use crate::{Id, Millis};
 
 /// A message as our clients read it: `message.new` and `message.edit` of [`Frames::Plain`], and the object of REST.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = LiveMessage))]
 pub struct Message {
     pub id: Id,
     pub channel_id: Id,
@@ -32,6 +33,7 @@ pub struct Message {
     #[serde(rename = "type", default)]
     pub kind: String,
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub metadata: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Millis>,
@@ -80,6 +82,7 @@ fn is_false(flag: &bool) -> bool {
 /// `message.new` and `message.edit` with the message at the top, and again below `message` for the clients that look
 /// for it there. At the top `seq` is the position of the event, which for an edit is not that of the message.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DoubleMessage<M> {
     pub message_id: Id,
     #[serde(flatten)]
@@ -89,6 +92,7 @@ pub struct DoubleMessage<M> {
 
 /// The same with the message once.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PlainMessage<M> {
     #[serde(flatten)]
     pub fields: M,
@@ -98,6 +102,7 @@ pub struct PlainMessage<M> {
 
 /// A live message as clients understand it that know only `message.new`, `message.edit` and `message.delete`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PartialMessage<'a> {
     pub id: Id,
     pub channel_id: Id,
@@ -118,6 +123,7 @@ pub struct PartialMessage<'a> {
 
 /// `message.delete`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MessageDeleted {
     pub id: Id,
     pub message_id: Id,
@@ -129,6 +135,7 @@ pub struct MessageDeleted {
 
 /// `message.delete` of a live message: it has no position, and says which message takes its place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DraftGone {
     pub id: Id,
     pub message_id: Id,
@@ -139,6 +146,7 @@ pub struct DraftGone {
 
 /// `reaction.add`, `reaction.remove`.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Reacted<'a, R> {
     pub message_id: Id,
     pub channel_id: Id,
@@ -151,6 +159,7 @@ pub struct Reacted<'a, R> {
 
 /// `pin.add`, `pin.remove`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Pinned {
     pub id: Id,
     pub pin_id: Id,
@@ -163,6 +172,7 @@ pub struct Pinned {
 
 /// `channel.joined`, `channel.left`, `typing.start`, `typing.stop`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MemberOfChannel<'a> {
     pub channel_id: Id,
     pub member_id: Id,
@@ -171,6 +181,7 @@ pub struct MemberOfChannel<'a> {
 
 /// `member.left`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MemberLeft<'a> {
     pub member_id: Id,
     pub name: Cow<'a, str>,
@@ -178,6 +189,7 @@ pub struct MemberLeft<'a> {
 
 /// `presence.update`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PresenceChanged {
     pub member_id: Id,
     pub status: Presence,
@@ -185,6 +197,7 @@ pub struct PresenceChanged {
 
 /// `channel.read`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ChannelWasRead {
     pub channel_id: Id,
     pub seq: u64,
@@ -193,6 +206,7 @@ pub struct ChannelWasRead {
 
 /// `task.assigned`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TaskAssigned<T> {
     pub task: T,
     pub message: String,
@@ -200,12 +214,14 @@ pub struct TaskAssigned<T> {
 
 /// `task.delete`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TaskDeleted {
     pub id: Id,
     pub task_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallRing<'a> {
     pub call_id: Id,
     pub caller_id: Id,
@@ -216,6 +232,7 @@ pub struct CallRing<'a> {
 
 /// `call.offer` as the callee gets it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallOffering<'a> {
     pub call_id: Id,
     pub caller_id: Id,
@@ -225,6 +242,7 @@ pub struct CallOffering<'a> {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallAnswered<'a> {
     pub call_id: Id,
     pub sdp: Cow<'a, str>,
@@ -232,13 +250,16 @@ pub struct CallAnswered<'a> {
 
 /// A candidate is passed on as it came, never read: not everything that is JSON by the letter can be.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallCandidate<'a> {
     pub call_id: Id,
     pub from_id: Id,
+    #[cfg_attr(feature = "schema", schema(value_type = Value))]
     pub candidate: &'a RawValue,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallEnded<'a> {
     pub call_id: Id,
     pub reason: Cow<'a, str>,
@@ -246,6 +267,7 @@ pub struct CallEnded<'a> {
 
 /// `run.action`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunActed<A> {
     pub run_id: Id,
     pub channel_id: Id,
@@ -255,6 +277,7 @@ pub struct RunActed<A> {
 
 /// `run.stop` as the agent gets it: somebody wants the run to end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct StopAsked {
     pub run_id: Id,
     #[serde(default)]
@@ -265,6 +288,7 @@ pub struct StopAsked {
 
 /// `sync.lagged`: how many frames were dropped, and after which position to resume each channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SyncLagged {
     pub dropped: u64,
     pub channels: Vec<SyncDone>,

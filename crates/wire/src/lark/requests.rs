@@ -28,6 +28,12 @@ macro_rules! requests {
 
         /// The names of all requests.
         pub const TYPES: &[&str] = &[$($kind),*];
+
+        /// All requests by name, each with its shape.
+        #[cfg(feature = "schema")]
+        pub fn described() -> Vec<(&'static str, crate::Shape)> {
+            vec![$(($kind, crate::Shape::of::<$request>())),*]
+        }
     };
 }
 
@@ -100,6 +106,7 @@ impl<R: Request> Request for Carried<R> {
 macro_rules! of_a_channel {
     ($($request:ident)*) => {$(
         #[derive(Clone, Debug, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         pub struct $request {
             pub channel_id: Id,
         }
@@ -110,6 +117,7 @@ of_a_channel! { ChannelJoin ChannelLeave AgentThinking TypingStart TypingStop }
 
 /// Without `Debug`: a token does not belong into a log.
 #[derive(Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AuthLogin {
     pub token: String,
     /// Beyond the document: a daemon logs in for one agent that it carries.
@@ -121,9 +129,11 @@ pub struct AuthLogin {
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AgentSleep {}
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct AgentHello {
     /// The member's own name counts; this one is not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +144,7 @@ pub struct AgentHello {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RoleCard {
     pub system_prompt: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,6 +152,7 @@ pub struct RoleCard {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Runtime {
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -151,18 +163,21 @@ pub struct Runtime {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DaemonRegister {
     #[serde(default)]
     pub agents: Vec<DaemonAgent>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DaemonAgent {
     pub name: String,
     pub agent_id: Id,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MessageSend {
     pub channel_id: Id,
     #[serde(default)]
@@ -176,6 +191,7 @@ pub struct MessageSend {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_id: Option<Id>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub metadata: Option<Box<RawValue>>,
     /// Beyond the document: the wake that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,6 +199,7 @@ pub struct MessageSend {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MessageEdit {
     pub message_id: Id,
     #[serde(default)]
@@ -190,11 +207,13 @@ pub struct MessageEdit {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct MessageDelete {
     pub message_id: Id,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ThreadReply {
     #[serde(default)]
     pub channel_id: Id,
@@ -205,6 +224,7 @@ pub struct ThreadReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<ContentType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub metadata: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_id: Option<Id>,
@@ -214,11 +234,13 @@ pub struct ThreadReply {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PresenceUpdate {
     pub status: Presence,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallOffer {
     #[serde(default)]
     pub callee_id: Id,
@@ -229,6 +251,7 @@ pub struct CallOffer {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallAnswer {
     #[serde(default)]
     pub call_id: Id,
@@ -237,28 +260,33 @@ pub struct CallAnswer {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallIce {
     #[serde(default)]
     pub call_id: Id,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_id: Option<Id>,
     /// A string in the document; browsers make it an object. Passed on as it came.
+    #[cfg_attr(feature = "schema", schema(value_type = Value))]
     pub candidate: Box<RawValue>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CallEnd {
     #[serde(default)]
     pub call_id: Id,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApprovalRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_id: Option<Id>,
     pub action: String,
     /// JSON as text in the document; an object is taken as well and kept as its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Value))]
     pub payload: Option<Box<RawValue>>,
     /// Beyond the document: what makes two questions the same, the run they belong to, the message it began with.
     #[serde(default)]
@@ -274,6 +302,7 @@ pub struct ApprovalRequest {
 // Beyond the document: what real agents use.
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct InboxPoll {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_type: Option<String>,
@@ -286,11 +315,13 @@ pub struct InboxPoll {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct InboxAck {
     pub item_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DraftCreate {
     pub channel_id: Id,
     #[serde(default)]
@@ -300,11 +331,13 @@ pub struct DraftCreate {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DraftValidate {
     pub draft_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DraftSend {
     pub draft_id: Id,
     /// `true`, or the version the agent has seen: either says "send it all the same".
@@ -313,6 +346,7 @@ pub struct DraftSend {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReviewRequest {
     pub reviewer_id: Id,
     #[serde(default)]
@@ -324,6 +358,7 @@ pub struct ReviewRequest {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReviewResult {
     pub review_id: Id,
     pub status: String,
@@ -332,6 +367,7 @@ pub struct ReviewResult {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WorkspaceUpdate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item_id: Option<Id>,
@@ -350,18 +386,21 @@ pub struct WorkspaceUpdate {
 // Our own additions.
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReactionAdd {
     pub message_id: Id,
     pub emoji: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ReactionRemove {
     pub message_id: Id,
     pub emoji: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PinAdd {
     pub message_id: Id,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -369,11 +408,13 @@ pub struct PinAdd {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct PinRemove {
     pub pin_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ChannelRead {
     pub channel_id: Id,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -381,11 +422,13 @@ pub struct ChannelRead {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApprovalUse {
     pub approval_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ApprovalDecide {
     pub approval_id: Id,
     pub approved: bool,
@@ -396,6 +439,7 @@ pub struct ApprovalDecide {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WakePass {
     pub delivery_id: Id,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -403,6 +447,7 @@ pub struct WakePass {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WakeFail {
     pub delivery_id: Id,
     #[serde(default)]
@@ -410,6 +455,7 @@ pub struct WakeFail {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WakeJoin {
     pub delivery_id: Id,
     pub run_id: Id,
@@ -417,6 +463,7 @@ pub struct WakeJoin {
 
 /// One channel with a position, or several positions of the workspace at once.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SyncResume {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel_id: Option<Id>,

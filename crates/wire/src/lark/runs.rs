@@ -7,6 +7,7 @@ use super::values::*;
 use crate::Id;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunStart {
     pub delivery_id: Id,
     pub engine: String,
@@ -23,6 +24,7 @@ pub struct RunStart {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunActionReport {
     pub run_id: Id,
     pub id: String,
@@ -33,16 +35,19 @@ pub struct RunActionReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ok: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Value))]
     pub detail: Option<Box<RawValue>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunProgress {
     pub run_id: Id,
     pub text: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunSession {
     pub run_id: Id,
     pub resume: String,
@@ -53,6 +58,7 @@ pub struct RunSession {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunChanges {
     pub run_id: Id,
     pub changes: Vec<FileChange>,
@@ -61,6 +67,7 @@ pub struct RunChanges {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunComplete {
     pub run_id: Id,
     pub state: RunEnd,
@@ -73,6 +80,7 @@ pub struct RunComplete {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_line: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(value_type = Value))]
     pub usage: Option<Box<RawValue>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
@@ -81,17 +89,20 @@ pub struct RunComplete {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RunStop {
     pub run_id: Id,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SessionForget {
     pub channel_id: Id,
     pub thread_id: Id,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SessionPut {
     pub channel_id: Id,
     pub thread_id: Id,

@@ -7,6 +7,7 @@ macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident),* $(,)? })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         #[serde(rename_all = "lowercase")]
         pub enum $name { $($(#[$of])* $variant),* }
     )*};
@@ -65,6 +66,7 @@ words! {
 
 /// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct FileChange {
     pub path: String,
     pub kind: FileChangeKind,
@@ -75,6 +77,7 @@ pub struct FileChange {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Reaction {
     pub emoji: String,
     pub members: Vec<crate::Id>,

@@ -9,6 +9,7 @@ use crate::{Id, Millis};
 
 /// `agent.wake`, with the hub's task as `T`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct AgentWake<'a, T> {
     #[serde(default)]
@@ -20,6 +21,7 @@ pub struct AgentWake<'a, T> {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(bound(deserialize = "T: Deserialize<'de>"))]
 pub struct WakeContext<'a, T> {
     #[serde(default)]
@@ -38,6 +40,7 @@ pub struct WakeContext<'a, T> {
 
 /// Nothing but the id where the channel is gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WakeChannel<'a> {
     pub id: Id,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +52,7 @@ pub struct WakeChannel<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WakeThread<'a> {
     pub id: Id,
     #[serde(default)]
@@ -61,6 +65,7 @@ pub struct WakeThread<'a> {
 
 /// A message as bundled with a wake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RecentMessage<'a> {
     pub id: Id,
     #[serde(default)]
@@ -79,6 +84,7 @@ pub struct RecentMessage<'a> {
 
 /// What an agent needs in order to say what became of the wake.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WakeDelivery {
     pub id: Id,
     #[serde(default)]
@@ -97,6 +103,7 @@ pub struct WakeDelivery {
 
 /// What the thread is continued with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WakeSession<'a> {
     #[serde(default)]
     pub engine: Option<Cow<'a, str>>,

@@ -33,7 +33,8 @@ export function titleOf(data: Data, channel: Channel): string {
   return names.length ? names.join(', ') : channel.member_ids.includes(data.me) && channel.member_ids.length === 1 ? 'Notes to self' : channel.name;
 }
 
-export const everybody = (data: Data): Member[] => [...data.members.values()].sort(byName);
+/** Whom one can speak to and give something to do: the hub's own daemon only carries others. */
+export const everybody = (data: Data): Member[] => [...data.members.values()].filter((it) => !it.is_daemon).sort(byName);
 export const people = (data: Data): Member[] => everybody(data).filter((it) => it.type === 'human');
 export const agents = (data: Data): Member[] => everybody(data).filter((it) => it.type === 'agent');
 
@@ -76,6 +77,13 @@ export function needsYou(data: Data, now: number): Need[] {
 }
 
 export const isOpen = (run: Run): boolean => run.state === 'running' || run.state === 'waiting';
+
+/** What stops with these agents, in words; empty when nobody of them is at work. */
+export function stopsWith(data: Data, agents: string[]): string {
+  const runs = runsAtWork(data).filter((run) => agents.includes(run.agent_id));
+  const each = runs.map((run) => `${run.agent_name} in ${data.channels.get(run.channel_id)?.name ? `#${data.channels.get(run.channel_id)!.name}` : 'a conversation'}`);
+  return each.length ? `${each.length === 1 ? 'A run stops' : `${each.length} runs stop`}: ${each.join(', ')}.` : '';
+}
 
 export function runsAtWork(data: Data): Run[] {
   return [...data.runs.values()].filter(isOpen).sort((a, b) => a.started_at - b.started_at);
@@ -141,6 +149,9 @@ export function seenNotices(data: Data, channel: string, thread: string | null):
   }
   return seen;
 }
+
+/** How many replies in threads one was told of and has not read. */
+export const unreadThreads = (data: Data): number => [...data.notifications.values()].filter((it) => it.type === 'thread_reply' && !it.is_read).length;
 
 /** The next channel with something new, after the given one. */
 export function nextUnread(data: Data, from: string, step: 1 | -1, only?: 'direct'): Channel | undefined {

@@ -10,7 +10,7 @@ import { WebSocketClient } from './websocket.mjs';
 const root = resolve(import.meta.dirname, '../../../..');
 const target = process.env.CARGO_TARGET_DIR ? resolve(root, process.env.CARGO_TARGET_DIR) : join(root, 'target');
 export const BINARY = process.env.MOOT_BINARY ?? join(target, 'debug', 'moot');
-const PATIENCE_MS = 40_000;
+const WAIT_TIMEOUT_MS = 40_000;
 export const PASSWORD = 'correct horse';
 
 function freePort() {
@@ -23,8 +23,8 @@ function freePort() {
 }
 
 export class Hub {
-  /** Starts a hub that nobody uses yet. `env` adds configuration. */
-  static async start(env = {}) {
+  /** Starts a hub that nobody uses yet. `env` adds configuration; `path` says from its home where it finds programs. */
+  static async start({ path, ...env } = {}) {
     if (!existsSync(BINARY)) throw new Error(`there is no ${BINARY}; build it with \`cargo build -p folkmoot-moot\``);
     const hub = new Hub();
     hub.home = mkdtempSync(join(tmpdir(), 'folkmoot-page-'));
@@ -32,7 +32,7 @@ export class Hub {
     hub.work = join(hub.home, 'work');
     mkdirSync(hub.work);
     hub.port = await freePort();
-    hub.env = env;
+    hub.env = path ? { PATH: path(hub.home), ...env } : env;
     await hub.run();
     return hub;
   }
@@ -63,7 +63,7 @@ export class Hub {
   }
 
   async ready() {
-    const giveUp = Date.now() + PATIENCE_MS;
+    const giveUp = Date.now() + WAIT_TIMEOUT_MS;
     for (;;) {
       if (this.process.exitCode !== null) throw new Error(`the hub ended:\n${this.log}`);
       const answer = await fetch(`${this.url}/readyz`).catch(() => null);
@@ -177,7 +177,7 @@ export class Lark {
     return this.find((frame) => frame.type === type && fits(frame.data), type, ms);
   }
 
-  find(fits, what, ms = PATIENCE_MS) {
+  find(fits, what, ms = WAIT_TIMEOUT_MS) {
     const known = this.heard.find(fits);
     if (known) return Promise.resolve(known);
     return new Promise((done, fail) => {

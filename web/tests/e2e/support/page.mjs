@@ -8,7 +8,7 @@ import { PASSWORD } from './hub.mjs';
 const CHROME = process.env.CHROME ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** What may take its time on a busy machine. */
-const PATIENCE_MS = 40_000;
+const WAIT_TIMEOUT_MS = 40_000;
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 
 export class Browser {
@@ -28,7 +28,7 @@ export class Browser {
   async open(hub, { as, phone = false, routed = false, ...options } = {}) {
     const serviceWorkers = routed ? 'block' : 'allow';
     const context = await this.chromium.newContext({ ...(phone ? PHONE : { viewport: { width: 1280, height: 800 } }), serviceWorkers, ...options });
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(WAIT_TIMEOUT_MS);
     if (as) await context.addInitScript((session) => {
       if (localStorage.getItem('folkmoot.session')) return;
       localStorage.setItem('folkmoot.session', JSON.stringify(session));
@@ -95,6 +95,8 @@ export class Page {
 
   /** Serious findings of axe on what is shown. */
   async audit(what) {
+    // What is about to look different is judged by how it ends up looking.
+    await this.page.evaluate(() => Promise.all(document.getAnimations().filter((it) => it instanceof CSSTransition).map((it) => it.finished.catch(() => {}))));
     await this.page.evaluate(AXE);
     const found = await this.page.evaluate(async () => {
       const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
@@ -111,7 +113,7 @@ export class Page {
 }
 
 /** Looks again and again until there is something true to see. */
-export function until(check, what, ms = PATIENCE_MS) {
+export function until(check, what, ms = WAIT_TIMEOUT_MS) {
   return (async () => {
     const giveUp = Date.now() + ms;
     for (;;) {

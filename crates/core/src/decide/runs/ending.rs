@@ -78,6 +78,7 @@ fn end(context: &mut Context<'_>, actor: Actor, mut run: Run, answer: Option<Str
         // Its wakes are answered when people let the answer pass.
         Some(held) => events.extend(held.events),
         None => {
+            wakes::after_run(context, &run, &mut events)?;
             wakes::on_run_end(context, &run, message.as_ref().map(|message| message.id), &mut events);
             call(context, &run, message.as_deref(), &mut events)?;
         }
@@ -109,7 +110,7 @@ fn call(
         return Ok(());
     };
     let root = context.history.message(run.thread)?.filter(|root| root.id != message.id);
-    wakes::on_message(context, room, message, root.as_ref(), None, events)
+    wakes::on_message(context, room, (message, false), root.as_ref(), &wakes::Origin::default(), events)
 }
 
 fn final_text(run: &Run, answer: Option<&str>) -> String {

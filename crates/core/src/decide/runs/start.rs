@@ -67,6 +67,7 @@ pub fn start(context: &mut Context<'_>, actor: Actor, start: StartRun) -> Outcom
     events.push(put(run.clone()));
     events.push(Event::Saved(admitted.into()));
     let told_before_reply = events.len();
+    events.extend(wakes::follow_run(context, &delivery, RunState::Running)?);
     sessions::follow(context, &run, &mut events)?;
     Ok(Decision::new(Reply::Run { run: Arc::new(run), known: false }, events).reply_after(told_before_reply))
 }

@@ -15,7 +15,11 @@ fn create(world: &World, name: &str, kind: ChannelKind) -> Command {
 }
 
 fn rename(channel: ChannelId, name: &str) -> Command {
-    Command::UpdateChannel { channel, name: Some(name.to_owned()), topic: None }
+    Command::UpdateChannel { channel, name: Some(name.to_owned()), topic: None, is_private: None }
+}
+
+fn close(channel: ChannelId, is_private: bool) -> Command {
+    Command::UpdateChannel { channel, name: None, topic: None, is_private: Some(is_private) }
 }
 
 fn add(channel: ChannelId, member: MemberId) -> Command {
@@ -73,7 +77,10 @@ fn names_and_topics_are_short_texts() {
         assert_eq!(world.refused(alice, create(&world, wrong, ChannelKind::Channel)).code, Code::BadRequest, "{wrong}");
     }
     let channel = world.channel(&"x".repeat(80), &[alice]);
-    let topic = |length: usize| Command::UpdateChannel { channel, name: None, topic: Some("t".repeat(length)) };
+    let topic = |length: usize| {
+        let topic = Some("t".repeat(length));
+        Command::UpdateChannel { channel, name: None, topic, is_private: None }
+    };
     world.done(alice, topic(1000));
     assert_eq!(world.refused(alice, topic(1001)), Refusal::bad_request("topic is too long (max 1000 characters)"));
 }
@@ -94,6 +101,32 @@ fn a_channel_is_managed_by_its_creator_and_by_admins() {
         }
     }
     world.done(admin, Command::DeleteChannel { channel });
+}
+
+#[test]
+fn who_manages_a_channel_closes_it_and_opens_it_again() {
+    let mut world = World::new();
+    let (creator, member, outsider) = (world.human("creator"), world.human("member"), world.human("outsider"));
+    let channel = world.channel("general", &[creator, member]);
+    assert_eq!(world.refused(member, close(channel, true)), refusal::ADMINS_ONLY);
+    assert_eq!(world.refused(world.alice, close(channel, true)), refusal::NOT_CHANNEL_MEMBER, "she would lose it");
+    world.done(creator, close(channel, true));
+    assert_eq!(world.state.channel(channel).unwrap().channel.kind, ChannelKind::Private);
+    assert_eq!(world.refused(outsider, add(channel, outsider)), refusal::CHANNEL_NOT_FOUND);
+    assert_eq!(world.refused(world.alice, close(channel, false)), refusal::CHANNEL_NOT_FOUND);
+    world.say(member, channel, "among us");
+    world.done(creator, close(channel, false));
+    world.done(outsider, add(channel, outsider));
+}
+
+#[test]
+fn a_direct_channel_is_neither_opened_nor_closed() {
+    let mut world = World::new();
+    let (alice, bob) = (world.alice, world.human("bob"));
+    let dm = world.direct(&[alice, bob]);
+    for is_private in [true, false] {
+        assert_eq!(world.refused(alice, close(dm, is_private)).code, Code::BadRequest);
+    }
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn nobody_leaves_a_direct_channel_of_two() {
 fn a_direct_channel_does_not_exist_for_others() {
     let (mut world, alice, bob, carol, _) = people();
     let dm = world.direct(&[bob, carol]);
-    let rename = Command::UpdateChannel { channel: dm, name: Some("mine".to_owned()), topic: None };
+    let rename = Command::UpdateChannel { channel: dm, name: Some("mine".to_owned()), topic: None, is_private: None };
     assert_eq!(world.refused(alice, rename.clone()), refusal::CHANNEL_NOT_FOUND, "not for the owner either");
     world.done(bob, rename);
 }

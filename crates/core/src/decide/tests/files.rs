@@ -204,10 +204,16 @@ fn items_are_an_agents_own() {
 }
 
 #[test]
-fn an_item_has_a_name_and_a_limit() {
+fn an_item_has_a_name_a_plain_namespace_and_a_limit() {
     let mut world = World::new();
     let codebot = world.agent("codebot");
     assert_eq!(world.refused(codebot, Command::PutItem(put(" ", None))), Refusal::bad_request("name is required"));
+    for namespace in ["\u{84}", "a\u{1f}b", &"x".repeat(201)] {
+        let put = PutItem { namespace: Some(namespace.to_owned()), ..put("notes", None) };
+        assert!(world.refused(codebot, Command::PutItem(put)).text.starts_with("namespace "), "{namespace:?}");
+    }
+    let empty = PutItem { namespace: Some(" ".to_owned()), ..put("notes", None) };
+    assert_eq!(item(&mut world, codebot, empty).namespace, "default");
     let large = "x".repeat(256 * 1024);
     item(&mut world, codebot, put("large", Some(&large)));
     let refusal = world.refused(codebot, Command::PutItem(put("large", Some(&format!("{large}x")))));

@@ -146,6 +146,30 @@ fn the_hubs_own_daemon_carries_every_agent_of_its_workspace() {
 }
 
 #[test]
+fn the_hubs_own_daemon_is_removed_by_nobody_and_does_no_tasks() {
+    let mut world = World::new();
+    let alice = world.alice;
+    let Guest { door, key } = Guest::daemon();
+    let welcome = crate::command::WelcomeGuest { door, key, name: "agentd".to_owned(), role_card: RoleCard::default() };
+    let Reply::Member(daemon) = world.done(Actor::hub(Door::Lark), Command::WelcomeGuest(welcome)).reply else {
+        panic!()
+    };
+    assert!(daemon.is_daemon());
+    let removed = world.decide(alice, Command::RemoveMember { member: daemon.id });
+    assert_eq!(removed.unwrap_err().code, refusal::Code::Forbidden);
+    let task = crate::command::CreateTask {
+        workspace: world.workspace,
+        channel: None,
+        message: None,
+        title: "Carry on".to_owned(),
+        description: String::new(),
+        priority: Priority::Medium,
+        assigned_to: Some(daemon.id),
+    };
+    assert_eq!(world.decide(alice, Command::CreateTask(task)).unwrap_err().code, refusal::Code::BadRequest);
+}
+
+#[test]
 fn a_further_page_of_an_answer_answers_no_wake() {
     let mut world = World::new();
     let (alice, agent) = (world.alice, world.agent("bot"));

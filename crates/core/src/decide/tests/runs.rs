@@ -60,6 +60,8 @@ fn wake(world: &mut World, agent: MemberId, message: &Message, thread: Option<Me
         reply: None,
         created_at: world.now,
         updated_at: world.now,
+        elsewhere: None,
+        refused: None,
         due_at: world.now,
         expires_at: world.now + 1_000_000,
     };

@@ -9,10 +9,11 @@ use super::steps::{cancelled, expire, new_delivery, suppressed, told};
 use super::want::{self, Wanted, callable};
 use super::{loop_guard, origin};
 use crate::decide::{Context, notify};
-use crate::delivery::{Delivery, DeliveryState};
+use crate::delivery::{Delivery, DeliveryState, WakeReason};
 use crate::event::Event;
 use crate::ids::*;
 use crate::model::*;
+use crate::record::Record;
 use crate::refusal::Refusal;
 use crate::state::Room;
 use crate::{Actor, Millis};
@@ -122,6 +123,34 @@ fn open_all(
         };
         events.push(told(if goes_on { delivery } else { suppressed(delivery) }));
     }
+    Ok(())
+}
+
+/// Somebody wakes an agent about a message by hand: at once, for nobody adds to that, and once, where the message wants it
+/// anyway.
+pub fn on_word_by_hand(
+    context: &mut Context<'_>,
+    actor: Actor,
+    agent: &Member,
+    message: &Message,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    let wanted = |event: &Event| matches!(event, Event::Saved(Record::Delivery(known)) if known.agent == agent.id);
+    if events.iter().any(wanted) {
+        return Ok(());
+    }
+    let step = loop_guard::Step { from: actor.member, ..loop_guard::Step::of_message(message, agent.workspace) };
+    loop_guard::count(context, &step, &[agent.id], events)?;
+    make_room(context, agent.id, events);
+    let fresh = new_delivery(context, agent.workspace, agent.id, actor.member, WakeReason::Manual);
+    events.push(told(Delivery {
+        channel: Some(message.channel),
+        thread: message.thread,
+        messages: vec![message.id],
+        root: message.root_id(),
+        depth: message.depth,
+        ..fresh
+    }));
     Ok(())
 }
 

@@ -46,7 +46,7 @@ impl Held {
     }
 
     pub fn origin(&self) -> Origin {
-        Origin { root: Some(self.root_id), depth: self.depth, answers: None }
+        Origin { root: Some(self.root_id), depth: self.depth, ..Origin::default() }
     }
 
     /// The wake it answers, while that is open.

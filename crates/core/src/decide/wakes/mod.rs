@@ -20,37 +20,40 @@ mod tasks;
 mod tests;
 mod want;
 
-pub(super) use debounce::{on_delete, on_edit, on_typing, on_writing};
+pub(super) use debounce::{on_delete, on_edit, on_typing, on_word_by_hand, on_writing};
 pub(super) use hold::{Held, hold_back, on_granted, on_release, on_stopped};
 pub(super) use loop_guard::on_sentence;
 pub(super) use origin::{Origin, person_behind};
 pub(super) use send::{by_hand, on_return, on_time};
-pub(super) use settle::{cancel, end_with_their_place, fail, join, on_run_end, on_run_lost, on_run_start, pass};
+pub(super) use settle::{
+    cancel, end_with_their_place, fail, join, on_refused, on_rest, on_run_end, on_run_lost, on_run_start, pass,
+};
 pub(super) use steps::own_open;
-pub(super) use tasks::{on_task_assigned, on_task_moved};
+pub(super) use tasks::{after_run, follow_run, on_task_assigned, on_task_moved};
 pub use want::whom_it_wakes;
 
 use super::{Context, notify};
-use crate::delivery::Delivery;
 use crate::event::Event;
 use crate::model::Message;
 use crate::refusal::Refusal;
 use crate::state::Room;
 
-/// A message was said: the wake it answers is over, those it wants are told, and agents among them will be woken.
-/// `thread` is the message at the top of its thread.
+/// A message was said: the wake it answers is over (`origin` says which), those it wants are told, and agents among them will be
+/// woken. One that `is_quiet` is meant for people: it tells and wakes no agent, and joins no wake that waits. `thread` is the
+/// message at the top of its thread.
 pub(super) fn on_message(
     context: &mut Context<'_>,
     room: &Room,
-    message: &Message,
+    (message, is_quiet): (&Message, bool),
     thread: Option<&Message>,
-    answers: Option<&Delivery>,
+    origin: &Origin,
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
-    events.extend(answers.map(|delivery| steps::answered(context, delivery, message.id)));
-    let wanted = want::by_message(context, room, message, thread)?;
+    settle::on_answer(context, message, origin, events);
+    let mut wanted = want::by_message(context, room, message, thread)?;
+    wanted.retain(|(member, _)| !is_quiet || !member.is_agent());
     for (member, reason) in &wanted {
         events.push(Event::Saved(notify::of_message(context, member, message, *reason).into()));
     }
-    debounce::collect(context, room, message, &wanted, events)
+    if is_quiet { Ok(()) } else { debounce::collect(context, room, message, &wanted, events) }
 }

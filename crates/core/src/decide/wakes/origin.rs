@@ -2,12 +2,16 @@
 //!
 //! What people say begins something new. What an agent says comes from the wake it answers; else from what it replies to in
 //! a thread; else from what somebody else said in the channel just before; else it begins something new as well.
+//!
+//! A message answers the oldest open wake of its own place: the channel, or its thread. There are agents that know nothing of
+//! threads and say everything in the channel: where nothing in the channel itself waits for an answer, what they say is taken for
+//! the answer to the thread that wants them, if only one does ([`elsewhere`]).
 
 use std::sync::Arc;
 
 use super::steps::own_open;
 use crate::decide::Context;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, DeliveryState};
 use crate::ids::*;
 use crate::lookup::LookupExt;
 use crate::model::Message;
@@ -26,6 +30,8 @@ pub struct Origin {
     pub depth: u32,
     /// The open wake that is answered.
     pub answers: Option<Arc<Delivery>>,
+    /// One of several is answered: the oldest of them for which nothing is counted yet.
+    pub may_answer: Option<Arc<Delivery>>,
 }
 
 impl Origin {
@@ -45,10 +51,22 @@ impl Origin {
             None => oldest_open(context, actor.member, channel, thread.map(|root| root.id)).cloned(),
         };
         if let Some(delivery) = answers {
-            let origin = Self::after(delivery.root, delivery.depth);
-            return Ok(Self { answers: Some(delivery), ..origin });
+            return Ok(Self::answering(delivery));
         }
-        Ok(thread_or_nearby(context, actor.member, room, thread))
+        let elsewhere = if thread.is_none() { elsewhere(context, actor.member, channel) } else { None };
+        Ok(match elsewhere {
+            Some((delivery, true)) => Self::answering(delivery),
+            Some((delivery, false)) => {
+                let origin = Self::after(delivery.root, delivery.depth);
+                Self { may_answer: Some(delivery), ..origin }
+            }
+            None => thread_or_nearby(context, actor.member, room, thread),
+        })
+    }
+
+    fn answering(delivery: Arc<Delivery>) -> Self {
+        let origin = Self::after(delivery.root, delivery.depth);
+        Self { answers: Some(delivery), ..origin }
     }
 
     /// What goes on where an agent's message had to end: it has the same root, and no wake is answered by it.
@@ -61,14 +79,16 @@ impl Origin {
 
     /// What an agent does in a channel without saying anything, such as handing out a task.
     pub fn of_deed(context: &Context<'_>, agent: MemberId, room: &Room) -> Self {
-        match oldest_open(context, agent, room.channel.id, None) {
+        let in_channel = oldest_open(context, agent, room.channel.id, None).cloned();
+        let wanted = in_channel.or_else(|| elsewhere(context, agent, room.channel.id).map(|(delivery, _)| delivery));
+        match wanted {
             Some(delivery) => Self::after(delivery.root, delivery.depth),
             None => thread_or_nearby(context, agent, room, None),
         }
     }
 
     fn after(root: MessageId, depth: u32) -> Self {
-        Self { root: Some(root), depth: depth.saturating_add(1), answers: None }
+        Self { root: Some(root), depth: depth.saturating_add(1), ..Self::default() }
     }
 }
 
@@ -105,6 +125,32 @@ fn oldest_open<'a>(
         delivery.channel == Some(channel) && delivery.run.is_none() && (delivery.thread == thread || below(delivery))
     };
     context.state.deliveries().of_agent(agent).find(fits)
+}
+
+/// The wake of a thread that a message in the channel answers, and whether that is certain: no other wake of the agent is open
+/// there. What an agent was not told yet it does not answer in another place, and an agent with a run says what that is about.
+fn elsewhere(context: &Context<'_>, agent: MemberId, channel: ChannelId) -> Option<(Arc<Delivery>, bool)> {
+    let open: Vec<_> = waiting(context, agent, channel).collect();
+    if context.state.deliveries().of_agent(agent).any(|one| one.channel == Some(channel) && one.run.is_some()) {
+        return None;
+    }
+    let oldest = open.iter().find(|delivery| is_of_thread(delivery) && delivery.counted().is_none())?;
+    Some((Arc::clone(oldest), open.len() == 1))
+}
+
+/// The open wakes of an agent in a channel that wait for an answer, oldest first.
+pub fn waiting<'a>(
+    context: &Context<'a>,
+    agent: MemberId,
+    channel: ChannelId,
+) -> impl Iterator<Item = &'a Arc<Delivery>> + use<'a> {
+    let all = context.state.deliveries().of_agent(agent);
+    all.filter(move |delivery| delivery.channel == Some(channel) && delivery.run.is_none() && !delivery.is_held())
+}
+
+/// A wake of a thread that was sent.
+pub fn is_of_thread(delivery: &Delivery) -> bool {
+    delivery.thread.is_some() && delivery.state != DeliveryState::Queued
 }
 
 /// The person whose words made an agent work: who woke it, else who woke the agent that did, wake by wake. The thread it was said

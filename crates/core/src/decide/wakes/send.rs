@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::steps::{cancelled, expire, told};
+use super::steps::{answered, cancelled, expire, told};
 use crate::decide::{Context, threads};
-use crate::delivery::{Delivery, DeliveryState, HELD, OFFLINE, WakeReason};
+use crate::delivery::{Delivery, DeliveryState, OFFLINE, WakeReason};
 use crate::event::{Event, Wake, WakeThread};
 use crate::ids::*;
 use crate::lookup::LookupExt;
@@ -28,6 +28,8 @@ pub fn on_time(context: &mut Context<'_>, events: &mut Vec<Event>) -> Result<(),
             // What is being worked on ends with the work.
             let expires_at = context.now + context.state.wake_rules().life.max(1_000);
             events.push(told(Delivery { expires_at, ..(*delivery).clone() }));
+        } else if let Some(reply) = delivery.counted() {
+            events.push(answered(context, &delivery, reply));
         } else {
             expire(context, &delivery, "nobody took it up in time", events);
         }
@@ -92,7 +94,7 @@ pub fn send_task(context: &Context<'_>, delivery: &Delivery, task: &Task, events
 }
 
 /// An agent is back: what waited for it is sent, one wake per thread, and what it had been sent before is sent again.
-/// `connection` is where it is now; what went there already is not repeated.
+/// `connection` is where it is now; what went there already is not repeated, and neither is what it may have answered.
 pub fn on_return(
     context: &Context<'_>,
     agent: MemberId,
@@ -101,9 +103,10 @@ pub fn on_return(
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
     let table = context.state.deliveries();
-    let is_held = |delivery: &Delivery| delivery.why.as_deref() == Some(HELD);
+    let has_answer =
+        |delivery: &Delivery| delivery.is_held() || delivery.elsewhere.is_some() || delivery.refused.is_some();
     let missed = |delivery: &&Arc<Delivery>| {
-        !delivery.is_collecting() && !is_held(delivery) && table.sent_to(delivery.id) != Some(connection)
+        !delivery.is_collecting() && !has_answer(delivery) && table.sent_to(delivery.id) != Some(connection)
     };
     let missed: Vec<_> = table.of_agent(agent).filter(missed).cloned().collect();
     let mut bundles = Bundles::default();
@@ -137,11 +140,18 @@ fn collapsed(context: &Context<'_>, missed: Vec<Arc<Delivery>>, events: &mut Vec
     kept
 }
 
-/// Somebody wakes an agent without a word; nothing where it cannot be reached.
-pub fn by_hand(context: &Context<'_>, agent: &Member) -> Vec<Event> {
+/// Somebody wakes an agent without a word, maybe in a channel; nothing where it cannot be reached.
+pub fn by_hand(context: &Context<'_>, agent: &Member, channel: Option<ChannelId>) -> Result<Vec<Event>, Refusal> {
+    let bundle = match channel {
+        Some(channel) => load(context, channel, None, MessageId::NONE)?,
+        None => Bundle::default(),
+    };
     let mut events = Vec::new();
-    wake(context, agent, WakeReason::Manual, None, &mut events, |_| {});
-    events
+    wake(context, agent, WakeReason::Manual, None, &mut events, |wake| {
+        wake.channel = channel;
+        bundle.fill(wake);
+    });
+    Ok(events)
 }
 
 /// Wakes an agent that can be reached, directly or through its daemon; `through` where a daemon is just taking it up.

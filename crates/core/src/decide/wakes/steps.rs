@@ -36,6 +36,8 @@ pub fn new_delivery(
         depth: 0,
         run: None,
         reply: None,
+        elsewhere: None,
+        refused: None,
         created_at: context.now,
         updated_at: context.now,
         due_at: context.now,

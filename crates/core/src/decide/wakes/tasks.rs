@@ -3,14 +3,16 @@
 use super::loop_guard::{self, Step};
 use super::origin::Origin;
 use super::send::send_task;
-use super::steps::{cancelled, end, new_delivery, suppressed, told};
+use super::steps::{cancelled, end, new_delivery, of_run, suppressed, told};
 use crate::Actor;
 use crate::decide::Context;
 use crate::delivery::{Delivery, DeliveryState, WakeReason};
 use crate::event::Event;
 use crate::ids::*;
+use crate::lookup::LookupExt;
 use crate::model::*;
 use crate::refusal::Refusal;
+use crate::run::{Run, RunState};
 
 /// A task is handed to an agent.
 pub fn on_task_assigned(
@@ -55,6 +57,28 @@ pub fn on_task_assigned(
     }
     send_task(context, &delivery, task, events);
     Ok(())
+}
+
+/// The tasks that a run was begun for, when it has ended.
+pub fn after_run(context: &Context<'_>, run: &Run, events: &mut Vec<Event>) -> Result<(), Refusal> {
+    for delivery in of_run(context, run.agent, run.id) {
+        events.extend(follow_run(context, &delivery, run.state)?);
+    }
+    Ok(())
+}
+
+/// A task goes with the run that its wake became: in progress while it runs, in review when it is done, and back among what is
+/// to do when it failed or was stopped. Where somebody moved it by hand, it stays there.
+pub fn follow_run(context: &Context<'_>, delivery: &Delivery, run: RunState) -> Result<Option<Event>, Refusal> {
+    let Some(id) = delivery.task else { return Ok(None) };
+    let (from, to) = match run {
+        RunState::Running | RunState::Waiting => (TaskStatus::Todo, TaskStatus::InProgress),
+        RunState::Completed => (TaskStatus::InProgress, TaskStatus::Review),
+        RunState::Failed | RunState::Cancelled => (TaskStatus::InProgress, TaskStatus::Todo),
+    };
+    let task = context.history.get::<Task>(id)?;
+    let followed = task.filter(|task| task.status == from && task.assigned_to == Some(delivery.agent));
+    Ok(followed.map(|task| Event::Saved(Task { status: to, updated_at: context.now, ..task }.into())))
 }
 
 /// What a task's way says of the wake it came with: begun is taken, done is answered, handed on is over.

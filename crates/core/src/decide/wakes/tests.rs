@@ -1,6 +1,7 @@
 //! The rules about wakes, one test each; each file tests the file of the house that has its name.
 
 mod debounce;
+mod elsewhere;
 mod loop_guard;
 mod send;
 mod settle;

@@ -401,7 +401,7 @@ fn answers_that_the_hub_waits_for_are_no_flood() {
 #[test]
 fn a_binary_frame_is_no_json() {
     let mut line = Line::known();
-    let steps: Vec<_> = line.session.on_binary(line.now).into_iter().map(heard).collect();
+    let steps: Vec<_> = line.session.on_binary(&[1], line.now).into_iter().map(heard).collect();
     assert_eq!(steps, [error("Invalid JSON")]);
 }
 

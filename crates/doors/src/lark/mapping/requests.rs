@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::super::wire;
 use super::runs;
 use crate::door::{Ask, Poll, Ticket};
+use crate::lark::objects::schemas::NotificationSource;
 
 /// What a client can ask for.
 #[derive(Debug)]
@@ -300,11 +301,16 @@ fn inbox_poll(data: Data<'_>) -> Result<Request, Refusal> {
     let poll: wire::InboxPoll = if data.raw.is_none() { wire::InboxPoll::default() } else { data.read()? };
     Ok(Request::Ask(Ask::Poll(Poll {
         on_behalf: data.on_behalf(),
-        source_type: poll.source_type.filter(|source| !source.is_empty()),
+        source_type: poll.source_type.filter(|source| !source.is_empty()).map(source),
         unread_only: poll.unread_only.unwrap_or(false),
         since: poll.since,
         limit: poll.limit.filter(|limit| *limit > 0).unwrap_or(DEFAULT_POLL).min(MAX_POLL),
     })))
+}
+
+/// What notifications of this source are stored under; a word that nobody knows finds nothing.
+fn source(word: String) -> String {
+    NotificationSource::named(&word).map_or(word, |source| source.word().to_owned())
 }
 
 fn inbox_ack(data: Data<'_>) -> Result<Request, Refusal> {

@@ -131,6 +131,7 @@ pub struct NotificationObject<'a> {
     pub message_id: Option<MessageId>,
     pub is_read: bool,
     pub created_at: Millis,
+    #[schema(value_type = schemas::NotificationSource)]
     pub source_type: &'a str,
     pub priority: &'a str,
     pub ack_required: bool,
@@ -179,7 +180,7 @@ pub struct DeliveryObject<'a> {
     pub agent_name: &'a str,
     #[schema(value_type = String)]
     pub sender_id: MemberId,
-    /// `mention`, `dm`, `thread_reply` or `task_assigned`.
+    /// `mention`, `dm`, `thread_reply`, `task_assigned` or `manual`.
     #[schema(value_type = schemas::WakeReason)]
     pub reason: &'static str,
     /// `queued`, `leased`, `admitted`, then `answered`, `passed`, `failed`, `expired`, `cancelled` or `suppressed`.
@@ -260,6 +261,10 @@ pub struct MemberObject<'a> {
     #[schema(value_type = schemas::Presence)]
     pub status: Presence,
     pub online: bool,
+    /// The hub's own daemon, which carries agents and is none; left out for everybody else.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    pub is_daemon: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
     pub created_by: Option<MemberId>,
@@ -283,6 +288,7 @@ impl<'a> MemberObject<'a> {
             runtime: member.runtime.as_ref(),
             status,
             online: status != Presence::Offline,
+            is_daemon: member.is_daemon(),
             created_by: member.created_by,
             created_at: member.created_at,
         }
@@ -417,7 +423,7 @@ objects! {
         #[schema(value_type = String)] reviewer_id: MemberId = reviewer,
         subject: String = subject,
         content: String = content,
-        status: String = status,
+        #[schema(value_type = schemas::ReviewStatus)] status: String = status,
         #[schema(required = true)] comment: Option<String> = comment,
         created_at: Millis = created_at,
         #[schema(required = true)] decided_at: Option<Millis> = decided_at,

@@ -8,7 +8,9 @@ use std::borrow::Cow;
 use folkmoot_core::delivery::{DeliveryState as CoreDeliveryState, WakeReason as CoreWakeReason};
 
 use folkmoot_core::hosting::Policy as CorePolicy;
-use folkmoot_core::{model, run};
+use folkmoot_core::{model, pools, run};
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{RefOr, schema::SchemaType};
 use utoipa::{PartialSchema, ToSchema};
@@ -59,12 +61,113 @@ enums! {
         Queued, Leased, Admitted, Answered, Passed, Failed, Expired, Cancelled, Suppressed;
     WakeReason of CoreWakeReason: Mention, Dm, ThreadReply, TaskAssigned, Manual;
     Policy of CorePolicy: Ask, AskCommands, AcceptEdits, DangerouslyAllowAll;
+    PoolKind of pools::SessionKind: Music, Assistant;
 }
 
 fn named_values<T: serde::Serialize>(all: &[T]) -> RefOr<Schema> {
     let values = all.iter().filter_map(|value| serde_json::to_value(value).ok());
     let object = ObjectBuilder::new().schema_type(SchemaType::new(Type::String)).enum_values(Some(values));
     RefOr::T(Schema::Object(object.build()))
+}
+
+/// How a review stands: `pending`, then the reviewer's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewStatus {
+    Pending,
+    Approved,
+    ChangesRequested,
+    Rejected,
+    Denied,
+    Commented,
+}
+
+impl ReviewStatus {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::ChangesRequested => "changes_requested",
+            Self::Rejected => "rejected",
+            Self::Denied => "denied",
+            Self::Commented => "commented",
+        }
+    }
+}
+
+/// What an agent may ask of its own accord.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum AskedKind {
+    Action,
+    Permission,
+}
+
+/// The channels that can be made; direct ones are opened.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum NewChannelKind {
+    Channel,
+    Private,
+}
+
+/// How somebody who is here says they are.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum SaidPresence {
+    Online,
+    Idle,
+    Dnd,
+    Sleeping,
+}
+
+/// What a reviewer may say.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum ReviewVerdict {
+    Approved,
+    ChangesRequested,
+    Rejected,
+    Denied,
+    Commented,
+}
+
+/// What a notification comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NotificationSource {
+    Mention,
+    Dm,
+    #[serde(alias = "thread_reply")]
+    Thread,
+    #[serde(alias = "task_assigned")]
+    Task,
+    #[serde(alias = "review_request", alias = "review_result")]
+    Review,
+    #[serde(alias = "approval_result")]
+    Approval,
+    Route,
+    System,
+}
+
+impl NotificationSource {
+    /// The source that a client means: its own word, or the kind of what comes from it.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::deserialize(word.into_deserializer()).map_err(|_: serde::de::value::Error| ()).ok()
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mention => "mention",
+            Self::Dm => "dm",
+            Self::Thread => "thread",
+            Self::Task => "task",
+            Self::Review => "review",
+            Self::Approval => "approval",
+            Self::Route => "route",
+            Self::System => "system",
+        }
+    }
 }
 
 /// What an agent is for, in the words of whoever answers for it.

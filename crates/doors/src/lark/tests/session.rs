@@ -88,7 +88,7 @@ fn silence_for_60_seconds_ends_the_connection_and_any_frame_is_a_sign_of_life() 
     let signs: [Sign; 3] = [
         |session, now| session.on_sign_of_life(now),
         |session, now| drop(session.on_text("nonsense", now)),
-        |session, now| drop(session.on_binary(now)),
+        |session, now| drop(session.on_binary(&[1], now)),
     ];
     for sign in signs {
         let mut session = logged_in();

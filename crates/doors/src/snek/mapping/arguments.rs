@@ -76,7 +76,11 @@ impl<'a> Arguments<'a> {
     }
 
     pub fn flag(&self, index: usize, otherwise: bool) -> Result<bool, Refusal> {
-        Ok(self.optional(index, "true or false")?.unwrap_or(otherwise))
+        Ok(self.optional_flag(index)?.unwrap_or(otherwise))
+    }
+
+    pub fn optional_flag(&self, index: usize) -> Result<Option<bool>, Refusal> {
+        self.optional(index, "true or false")
     }
 
     pub fn number(&self, index: usize) -> Result<Option<usize>, Refusal> {

@@ -101,6 +101,7 @@ const CHANNEL: Names = &["channel_uid", "channel"];
 const TEXT: Names = &["message_text", "message", "text"];
 const NAME: Names = &["name"];
 const DESCRIPTION: Names = &["description"];
+const IS_PRIVATE: Names = &["is_private"];
 const USER: Names = &["user_uid", "username", "user"];
 
 /// Every method, in the document's order; below the line what real servers have besides.
@@ -121,12 +122,12 @@ const METHODS: &[Method] = &[
     Method { name: "get_users", parameters: &[CHANNEL], kind: Kind::Query(|given| people(given, false)) },
     Method { name: "get_online_users", parameters: &[CHANNEL], kind: Kind::Query(|given| people(given, true)) },
     Method { name: "search_user", parameters: &[&["query", "q"]], kind: Kind::Query(search_user) },
+    Method { name: "create_channel", parameters: &[NAME, DESCRIPTION, IS_PRIVATE], kind: Kind::Do(create_channel) },
     Method {
-        name: "create_channel",
-        parameters: &[NAME, DESCRIPTION, &["is_private"]],
-        kind: Kind::Do(create_channel),
+        name: "update_channel",
+        parameters: &[CHANNEL, NAME, DESCRIPTION, IS_PRIVATE],
+        kind: Kind::Do(update_channel),
     },
-    Method { name: "update_channel", parameters: &[CHANNEL, NAME, DESCRIPTION], kind: Kind::Do(update_channel) },
     Method { name: "delete_channel", parameters: &[CHANNEL], kind: Kind::Do(delete_channel) },
     Method { name: "invite_user", parameters: &[CHANNEL, USER], kind: Kind::Do(invite_user) },
     Method { name: "mark_as_read", parameters: &[CHANNEL], kind: Kind::Do(mark_as_read) },
@@ -200,7 +201,7 @@ fn create_channel(given: &Arguments<'_>, _: &Ticket) -> Result<Command, Refusal>
 
 fn update_channel(given: &Arguments<'_>, _: &Ticket) -> Result<Command, Refusal> {
     let (name, topic) = (given.optional_text(1)?, given.optional_text(2)?);
-    Ok(Command::UpdateChannel { channel: given.channel(0)?, name, topic })
+    Ok(Command::UpdateChannel { channel: given.channel(0)?, name, topic, is_private: given.optional_flag(3)? })
 }
 
 fn delete_channel(given: &Arguments<'_>, _: &Ticket) -> Result<Command, Refusal> {

@@ -144,4 +144,5 @@ fn a_reader_that_lags_is_told_which_channels_to_read_again() {
 fn there_are_two_dialects_at_one_address() {
     assert_eq!((Snek::DOCUMENT.path(), Snek::DOCUMENT.dialect()), ("/rpc.ws", ""));
     assert_eq!((Snek::V2.path(), Snek::V2.dialect()), ("/rpc.ws", "v2"));
+    assert_eq!((Snek::DOCUMENT.own_path(), Snek::V2.own_path()), (None, Some("/v2/rpc.ws")));
 }

@@ -8,6 +8,8 @@ use crate::json::{message, text, whole};
 
 /// What claude calls it when nobody is logged in, or the key is wrong.
 const NOT_LOGGED_IN: &str = "authentication_failed";
+/// The variable that makes claude bill its runs.
+const KEY: &str = "ANTHROPIC_API_KEY";
 /// How claude's words for those who mend claude begin.
 const DIAGNOSTIC: &str = "[ede_diagnostic]";
 const NO_SESSION: &str = "No conversation found with session ID:";
@@ -22,14 +24,8 @@ pub struct Trouble {
 impl Trouble {
     pub fn new(order: &Order<'_>) -> Self {
         let settings = order.settings;
-        let has_key = settings.own_flag("use_api_billing") || settings.env.contains_key("ANTHROPIC_API_KEY");
-        let login = if has_key {
-            "look at the key in ANTHROPIC_API_KEY, or start `claude` and say /login"
-        } else {
-            "start `claude` and say /login. moot removed ANTHROPIC_API_KEY, because runs would be billed to it; to use it, \
-             set `engines.claude.use_api_billing = true`, or the key in `engines.claude.env`"
-        };
-        Self { login, refused: false }
+        let is_passed = settings.own_flag("use_api_billing") || settings.env.contains_key(KEY);
+        Self { login: login(settings.variable(KEY).is_some(), is_passed), refused: false }
     }
 
     /// An error that claude says in the place of an answer.
@@ -66,6 +62,18 @@ impl Trouble {
     }
 }
 
+/// What helps whoever is refused, by whether there is a key, and whether claude was given it.
+fn login(is_set: bool, is_passed: bool) -> &'static str {
+    match (is_set, is_passed) {
+        (true, true) => "look at the key in ANTHROPIC_API_KEY, or start `claude` and say /login",
+        (true, false) => {
+            "start `claude` and say /login. moot removed ANTHROPIC_API_KEY, because runs would be billed to it; to use it, \
+             set `engines.claude.use_api_billing = true`, or the key in `engines.claude.env`"
+        }
+        (false, _) => "start `claude` and say /login, or set ANTHROPIC_API_KEY in `engines.claude.env`",
+    }
+}
+
 fn no_session(error: &str) -> Option<String> {
     let session = error.strip_prefix(NO_SESSION)?.trim();
     Some(format!(
@@ -91,4 +99,15 @@ pub fn rate_limit(info: &Value) -> Option<String> {
     let reset = whole(info, "resetsAt").and_then(|at| jiff::Timestamp::from_second(at).ok());
     let reset = reset.map(|at| format!("; it begins anew on {}", at.strftime("%Y-%m-%d at %H:%M UTC")));
     Some(format!("claude's {name} is {state}{}", reset.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_said_to_be_removed_only_if_there_was_one_and_claude_did_not_get_it() {
+        let says = |is_set, is_passed| login(is_set, is_passed).contains("moot removed ANTHROPIC_API_KEY");
+        assert!(says(true, false) && !says(true, true) && !says(false, false) && !says(false, true));
+    }
 }

@@ -29,6 +29,11 @@ const DANGER: &str = "dangerously_bypass_approvals_and_sandbox";
 /// How it gets a key.
 const LOGIN: &str = "log in with `codex login`, or give it its key in `engines.codex.env`";
 
+/// Lets its model ask people while it works (`request_user_input`). codex 0.166 keeps that to its plan mode otherwise, and warns
+/// at every start of what its makers have not finished.
+const ASKING: [&str; 2] =
+    ["--config=features.default_mode_request_user_input=true", "--config=suppress_unstable_features_warning=true"];
+
 pub struct Codex;
 
 impl Engine for Codex {
@@ -122,7 +127,8 @@ fn exec(order: &Order<'_>) -> Launch {
 fn app_server(order: &Order<'_>) -> Launch {
     let settings = order.settings;
     let mut launch = Launch::of(order, &ID);
-    launch.args(&settings.extra_args).args(["app-server"]);
+    // Before the others, so that who wants it otherwise can say so.
+    launch.args(ASKING).args(&settings.extra_args).args(["app-server"]);
     launch
 }
 

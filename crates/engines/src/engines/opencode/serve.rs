@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::translate::{self, State, Texts};
-use super::turn::{PATIENCE, Turn};
+use super::turn::{SETTLE_TIMEOUT, Turn};
 use super::wire::Tool;
 use super::{DANGER, ID, asks, sessions, trouble};
 use crate::engine::{Control, Dialog, Exit, Order, Output, Piece, Unsupported};
@@ -190,7 +190,7 @@ impl Serve {
             _ => out.unknown(kind),
         }
         if self.turn.is_idle() {
-            out.settle = Some(PATIENCE);
+            out.settle = Some(SETTLE_TIMEOUT);
         }
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long an idle session may leave something unanswered before we say so.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
 pub struct Turn {

@@ -23,8 +23,10 @@ pub(crate) const ID: EngineId = EngineId::new("script");
 static CODEC: ResumeCodec =
     ResumeCodec { engine: ID, forms: &[&["moot", "run", "script", "--resume"]], value: ValueRule::Word };
 
-/// What is played when no file is named.
+/// What is played when no file is named: where nobody can answer, in a channel, and when somebody goes on in its thread.
 const DEMONSTRATION: &str = include_str!("demonstration.jsonl");
+const TOUR: &str = include_str!("tour.jsonl");
+const AGAIN: &str = include_str!("again.jsonl");
 
 pub struct Script;
 
@@ -57,11 +59,19 @@ impl Engine for Script {
                     "check `engines.script.file`",
                 )
             })?,
-            None => DEMONSTRATION.to_owned(),
+            None => demonstration(order).to_owned(),
         };
         let lines = translate::prepared(&text, order.prompt, &session);
         let steerable = order.mode == Mode::Warm || lines.iter().any(|line| line.contains("\"wait\""));
         Ok(Plan { source: Source::Script(lines), dialog: Box::new(Play { session, steerable, notes: 0 }) })
+    }
+}
+
+fn demonstration(order: &Order<'_>) -> &'static str {
+    match (order.mode, order.resume) {
+        (_, Some(_)) => AGAIN,
+        (Mode::Warm, None) => TOUR,
+        (_, None) => DEMONSTRATION,
     }
 }
 

@@ -1,6 +1,6 @@
 //! One test per rule of the scripts.
 
-use super::{DEMONSTRATION, Script, translate};
+use super::{AGAIN, DEMONSTRATION, Script, TOUR, translate};
 use crate::event::{EngineEvent, Subject};
 use crate::testing::Play;
 
@@ -17,7 +17,36 @@ fn the_demonstration_is_a_good_run() {
     let mut play = Play::new(&Script, crate::engine::Mode::Plain);
     events.iter().for_each(|line| play.line(line));
     assert!(matches!(&play.events[0], EngineEvent::Started(started) if !started.resume.value.is_empty()));
-    assert!(play.completed().ok && play.completed().answer.contains("hello"));
+    assert!(play.completed().ok && !play.completed().answer.is_empty());
+}
+
+#[test]
+fn a_demonstration_says_nothing_of_what_it_was_told() {
+    for text in [DEMONSTRATION, TOUR, AGAIN] {
+        let lines = translate::prepared(text, "the secret context of a prompt", "s1");
+        assert!(lines.iter().all(|line| !line.contains("secret")), "{text}");
+    }
+}
+
+#[test]
+fn the_tour_shows_output_asks_with_a_diff_and_says_what_to_install() {
+    let mut play = Play::new(&Script, crate::engine::Mode::Warm);
+    for line in translate::prepared(TOUR, "hello", "s1") {
+        if !line.contains("\"delay\"") && !line.contains("\"wait\"") {
+            play.line(&line);
+        }
+    }
+    let detail = |key: &str| {
+        play.events.iter().any(|event| matches!(event, EngineEvent::Action(it) if it.action.detail.contains_key(key)))
+    };
+    assert!(detail("output") && detail("diff"));
+    let asks = play.events.iter().find_map(|event| match event {
+        EngineEvent::Asked(asked) => Some(&asked.ask.subject),
+        _ => None,
+    });
+    assert!(matches!(asks, Some(Subject::Edit { diff, .. }) if !diff.is_empty()), "{asks:?}");
+    assert!(play.completed().answer.contains("moot engines install claude"));
+    assert!(!play.summary().iter().any(|line| line.contains("warning")), "{:?}", play.summary());
 }
 
 #[test]

@@ -13,7 +13,8 @@ use folkmoot_doors::lark::objects::FileObject;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::{Caller, Path, Query, bounded};
+use super::bounds::{GivenChannel, GivenFile, Limit};
+use super::extract::{Caller, Path, Query};
 use super::reply::{self, Answer, Done};
 use super::{query, unexpected};
 
@@ -37,11 +38,17 @@ pub async fn upload(caller: Caller, Path(workspace): Path<WorkspaceId>, request:
 #[into_params(parameter_in = Query)]
 pub struct FileQuery {
     /// Only files of this channel.
-    channel_id: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    channel_id: GivenChannel,
     /// At most 200; 100 when left out.
-    limit: Option<usize>,
+    #[serde(default)]
+    #[param(inline)]
+    limit: Limit<100, 200>,
     /// Only files older than this one.
-    before: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    before: GivenFile,
 }
 
 /// The files the caller may see, newest first.
@@ -49,11 +56,10 @@ pub struct FileQuery {
     responses((status = 200, body = [FileObject])))]
 pub async fn list(caller: Caller, Path(workspace): Path<WorkspaceId>, Query(query): Query<FileQuery>) -> Answer {
     caller.within(workspace)?;
-    let channel = super::extract::given(query.channel_id, ChannelId::parse);
+    let channel = query.channel_id.get();
     let filter = Filter { scope: channel.map(|channel| channel.0), ..Filter::workspace(workspace) };
-    let before = super::extract::given(query.before, FileId::parse);
-    let filter = filter.before(before.map(|file| file.0));
-    let files = query::visible(&caller, filter, bounded(query.limit, 100, 200), access::may_see_file).await?;
+    let filter = filter.before(query.before.get().map(|file| file.0));
+    let files = query::visible(&caller, filter, query.limit.get(), access::may_see_file).await?;
     reply::ok(&files.iter().map(FileObject::from).collect::<Vec<_>>())
 }
 
@@ -88,8 +94,8 @@ pub async fn forget(caller: &Caller, id: FileId) {
 /// Images and plain text may be shown by a browser; everything else comes as an attachment, active content as
 /// `application/octet-stream`.
 #[utoipa::path(get, path = "/v1/files/{file}/download", tag = "files", responses(
-    (status = 200, description = "the whole file", content_type = "application/octet-stream"),
-    (status = 206, description = "the part that was asked for", content_type = "application/octet-stream"),
+    (status = 200, description = "the whole file", body = Vec<u8>, content_type = "application/octet-stream"),
+    (status = 206, description = "the part that was asked for", body = Vec<u8>, content_type = "application/octet-stream"),
     (status = 304, description = "the client has it already"),
     (status = 416, description = "there is no such part")))]
 pub async fn download(caller: Caller, Path(id): Path<FileId>, headers: HeaderMap) -> Answer {

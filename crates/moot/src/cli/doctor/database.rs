@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use folkmoot_store::StoreError;
+use folkmoot_store::{Location, StoreError};
 
 use super::Finding;
 use crate::cli::output;
@@ -10,26 +10,14 @@ use crate::cli::output;
 const SUBJECT: &str = "database";
 const RESTORE: &str = "restore a backup with `moot restore FILE --force`";
 
-pub fn check(data_dir: &Path) -> Finding {
-    match folkmoot_store::inspect(data_dir) {
-        Ok(None) => Finding::ok(SUBJECT, "none yet; the first start makes it"),
-        Ok(Some(found)) if found.version < found.known => Finding::ok(
-            SUBJECT,
-            format!("version {}, sound; the next start brings it to {}", found.version, found.known),
-        ),
-        Ok(Some(found)) => {
-            Finding::ok(SUBJECT, format!("version {}, sound, {}", found.version, size(&data_dir.join("hub.db"))))
+pub fn check(store: &str, data_dir: &Path) -> Finding {
+    let file = data_dir.join("hub.db");
+    match Location::parse(store).and_then(|location| folkmoot_store::describe(&location, data_dir)) {
+        Ok(sentence) if store == "sqlite" && file.exists() => {
+            Finding::ok(SUBJECT, format!("{sentence}, {}", size(&file)))
         }
-        Err(error @ StoreError::Newer { .. }) => {
-            Finding::fail(SUBJECT, error.to_string(), "use the version of moot that wrote it, or a newer one")
-        }
-        Err(error @ StoreError::LogLost { .. }) => Finding::fail(
-            SUBJECT,
-            error.to_string(),
-            "bring the log back, or restore a backup with `moot restore FILE --force`; to go on with what is there, remove \
-             `hub.db-mark` beside it",
-        ),
-        Err(error) => Finding::fail(SUBJECT, error.to_string(), RESTORE),
+        Ok(sentence) => Finding::ok(SUBJECT, sentence),
+        Err(error) => Finding::fail(SUBJECT, error.to_string(), error.hint().unwrap_or(RESTORE)),
     }
 }
 

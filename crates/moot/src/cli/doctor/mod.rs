@@ -101,7 +101,7 @@ fn examine(loaded: &Loaded) -> anyhow::Result<Vec<Finding>> {
     findings.extend(checks::modes(loaded));
     findings.push(checks::data_folder(&data_dir));
     findings.extend(checks::free_space(&data_dir));
-    findings.push(database::check(&data_dir));
+    findings.push(database::check(loaded.config.store.url.expose(), &data_dir));
     findings.extend(database::check_others(&data_dir));
     let hub = runtime.block_on(checks::hub(&loaded.config));
     findings.push(checks::main_listener(&loaded.config, &hub));

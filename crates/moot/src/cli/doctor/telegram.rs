@@ -18,7 +18,7 @@ const ENGINE: &str = "engine";
 const PROJECT: &str = "project";
 const SPEECH: &str = "speech";
 /// How long the speech endpoint may take to say that it is there.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub async fn check(config: &Config) -> Vec<Finding> {
     if config.telegram.bot_token.is_empty() {
@@ -157,7 +157,7 @@ async fn speech(config: &Config) -> Finding {
         return Finding::ok(SPEECH, "not set up; voice notes need `stt.api_key`");
     }
     let remedy = "check `stt.base_url` and `stt.api_key`";
-    let client = match reqwest::Client::builder().timeout(PATIENCE).build() {
+    let client = match reqwest::Client::builder().timeout(ANSWER_TIMEOUT).build() {
         Ok(client) => client,
         Err(error) => return Finding::warn(SPEECH, error.to_string(), remedy),
     };

@@ -40,6 +40,11 @@ impl Conversation {
         }
     }
 
+    /// Somebody types here and looks.
+    pub fn is_attended(&self) -> bool {
+        matches!(self.screen, Screen::AbovePrompt(_))
+    }
+
     /// The next line that says something; none at the end.
     pub async fn line(&mut self) -> Option<String> {
         self.lines.recv().await

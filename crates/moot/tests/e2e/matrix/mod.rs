@@ -40,8 +40,8 @@ use self::world::{World, picture};
 use crate::support::{Answer, DEADLINE, Rest};
 
 /// What anybody may fetch without being described as a route.
-const PAGES: [&str; 8] =
-    ["/", "/docs", "/docs/style.css", "/openapi.json", "/metrics", "/healthz", "/readyz", "/health"];
+const PAGES: [&str; 9] =
+    ["/", "/docs", "/docs/style.css", "/openapi.json", "/asyncapi.json", "/metrics", "/healthz", "/readyz", "/health"];
 
 type Seen = BTreeMap<usize, Vec<String>>;
 

@@ -36,7 +36,7 @@ pub struct ListenLink<'a> {
 
 /// A link to listen: for members who may read a channel that is linked to the voice channel.
 #[utoipa::path(post, path = "/v1/pools/listen", tag = "pools", request_body = ListenBody,
-    responses((status = 200, body = ListenLink<'static>)))]
+    responses((status = 404, description = "the channel is not linked to a pool"), (status = 200, body = ListenLink<'static>)))]
 pub async fn link(caller: Caller, State(pools): State<Pools>, Body(body): Body<ListenBody>) -> Answer {
     let place = place(&caller, body)?;
     let link = key::for_member(&pools, caller.actor, &place)?;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::api::{Address, Bot, Button, ChatId, Entity, EntityKind, Keyboard, MessageId, MessageText};
-use crate::fake_api::{FakeApi, Fault, TOKEN};
+use crate::fake_api::{FakeApi, Fault, Reply, TOKEN};
 use crate::ids::OutgoingId;
 use crate::journal::{Content, Draft, Journal, Outgoing, OutgoingKind, OutgoingState};
 use crate::outbox::{Outbox, Outcome, Outcomes};
@@ -115,6 +116,29 @@ async fn a_final_answer_replaces_its_progress_message() {
     assert_eq!(rig.texts(PERSON), ["done"]);
     assert!(rig.api.calls("editMessageText").is_empty(), "nobody edits what is being replaced");
     assert_eq!(rig.outgoing(progress).await.state, OutgoingState::Gone);
+}
+
+#[tokio::test]
+async fn a_server_that_answers_null_has_taken_the_message_and_it_is_not_sent_twice() {
+    let rig = Rig::start().await;
+    rig.api.fail_next("sendMessage", Fault::Reply(Reply::ok(Value::Null)), 3);
+    let progress = rig.post(sign(PERSON)).await;
+    rig.drained().await;
+    assert_eq!(rig.outgoing(progress).await.state, OutgoingState::Settled);
+    rig.journal.show(progress, says("working"));
+    let second = rig.post(answer("an answer")).await;
+    rig.drained().await;
+    let sent = |rig: &Rig| rig.api.calls("sendMessage").len();
+    assert_eq!((sent(&rig), rig.api.calls("editMessageText").len()), (2, 0), "nobody knows what to edit");
+    // Last words need a message of their own; then there is nothing that could be removed.
+    rig.journal.transact(move |rows| rows.revise(second, &says("last words"))).await.unwrap();
+    rig.drained().await;
+    assert_eq!(sent(&rig), 3);
+    rig.post(Draft { replaces: Some(progress), ..answer("done") }).await;
+    rig.drained().await;
+    assert_eq!((sent(&rig), rig.api.calls("deleteMessage").len()), (4, 0));
+    assert_eq!(rig.outgoing(progress).await.state, OutgoingState::Gone);
+    assert_eq!(rig.texts(PERSON), ["done"]);
 }
 
 #[tokio::test]
@@ -335,10 +359,10 @@ async fn orders_that_are_older_than_what_is_known_change_nothing() {
     journal.transact(|rows| rows.post(&answer("once"))).await.unwrap();
     let to = Address { chat: ChatId(PERSON), topic: None, reply_to: None, silent: false };
     let first = MessageText { text: "first words", entities: &[], keyboard: &Keyboard::none() };
-    let sent = bot.send_message(to, first).await.unwrap();
+    let sent = bot.send_message(to, first).await.unwrap().map(|sent| sent.message_id);
     let outgoing = journal.transact(|rows| rows.post(&answer("first words"))).await.unwrap();
     journal.transact(move |rows| rows.revise(outgoing, &says("last words"))).await.unwrap();
-    journal.transact(move |rows| rows.mark_arrived(outgoing, sent.message_id, 0)).await.unwrap();
+    journal.transact(move |rows| rows.mark_arrived(outgoing, sent, 0)).await.unwrap();
     let (outbox, outcomes) = Outbox::start(bot, journal.clone(), orders, Duration::ZERO).await.expect("an outbox");
     let rig = Rig { api, folder, journal, outbox, outcomes };
     rig.post(answer("afterwards")).await;

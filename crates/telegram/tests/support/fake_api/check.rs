@@ -12,7 +12,8 @@ pub fn text(body: &Value) -> Result<String, String> {
     if text.is_empty() {
         return Err("Bad Request: message text is empty".into());
     }
-    if text.chars().count() > MAX_TEXT {
+    // Servers count either characters or UTF-16 units.
+    if text.chars().count().max(text.encode_utf16().count()) > MAX_TEXT {
         return Err("Bad Request: message is too long".into());
     }
     Ok(text)

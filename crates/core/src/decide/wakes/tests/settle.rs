@@ -49,6 +49,52 @@ fn a_reply_below_the_message_that_woke_answers_too_and_one_elsewhere_does_not() 
     assert_eq!(now(&world, delivery.id).state, DeliveryState::Answered);
 }
 
+#[test]
+fn an_agent_that_rests_after_a_refused_answer_has_given_its_wake_up_and_its_next_answers_the_next() {
+    let too_long = "x".repeat(10_001);
+    for draft in [false, true] {
+        let mut room = room();
+        let (first, second) = (woken(&mut room), woken(&mut room));
+        let Room { mut world, alice, codebot, general, .. } = room;
+        let command = match draft {
+            true => Command::CreateDraft { channel: general, thread: None, content: too_long.clone() },
+            false => Command::Send(Send { channel: general, content: too_long.clone(), ..Send::default() }),
+        };
+        assert_eq!(world.refused_with(codebot, command).0, refusal::CONTENT_TOO_LONG);
+        assert!(now(&world, first.id).is_open(), "it may try again");
+        let rest = world.done(codebot, Command::Sleep);
+        let told = notifications(&rest);
+        assert_eq!((told.len(), told[0].member), (1, alice), "who asked is told");
+        let over = now(&world, first.id);
+        assert_eq!(over.state, DeliveryState::Failed);
+        assert!(over.why.as_deref().is_some_and(|why| why.contains("too long")), "{over:?}");
+        let answer = world.say(codebot, general, "short");
+        assert_eq!(now(&world, second.id).reply, Some(answer.id), "and not taken for the first");
+    }
+}
+
+#[test]
+fn an_agent_that_tries_again_with_less_answers_after_all() {
+    let mut room = room();
+    let delivery = woken(&mut room);
+    let Room { mut world, codebot, general, .. } = room;
+    let long = Command::Send(Send { channel: general, content: "x".repeat(10_001), ..Send::default() });
+    world.refused_with(codebot, long);
+    let answer = world.say(codebot, general, "short");
+    assert_eq!(now(&world, delivery.id).reply, Some(answer.id));
+    assert!(notifications(&world.done(codebot, Command::Sleep)).is_empty());
+    assert_eq!(now(&world, delivery.id).state, DeliveryState::Answered);
+}
+
+#[test]
+fn a_text_that_is_refused_for_its_length_changes_nothing_where_nobody_waits_for_it() {
+    let Room { mut world, alice, codebot, general, .. } = room();
+    for speaker in [alice, codebot] {
+        let long = Command::Send(Send { channel: general, content: "x".repeat(10_001), ..Send::default() });
+        assert_eq!(world.refused(speaker, long), refusal::CONTENT_TOO_LONG);
+    }
+}
+
 fn answer_to(delivery: &Delivery, text: &str, key: Option<&str>) -> Command {
     Command::Send(Send {
         channel: delivery.channel.unwrap(),
@@ -162,4 +208,22 @@ fn its_sender_and_admins_take_a_wake_back() {
         world.refused(codebot, answer_to(&delivery, "late", None)),
         Refusal::conflict("this wake is over (cancelled)")
     );
+}
+
+#[test]
+fn a_quiet_message_tells_people_and_wakes_nobody() {
+    let Room { mut world, alice, bob, codebot, general, .. } = room();
+    let send = |content: &str, thread| {
+        let content = content.to_owned();
+        Command::Send(Send { channel: general, content, thread, is_quiet: true, ..Send::default() })
+    };
+    let said = world.done(alice, send("@codebot and @bob, look", None));
+    assert!(deliveries(&said).is_empty());
+    assert_eq!(notifications(&said).iter().map(|it| it.member).collect::<Vec<_>>(), [bob]);
+    let answer = world.say(codebot, general, "I am at it");
+    assert!(deliveries(&world.done(alice, send("what do you think, bob?", Some(answer.id)))).is_empty());
+    // It joins no wake that waits for more, either.
+    let first = deliveries(&world.done(alice, super::support::world::say(general, "@codebot begin")))[0].clone();
+    world.done(alice, send("between us", None));
+    assert_eq!(now(&world, first.id).messages.len(), 1);
 }

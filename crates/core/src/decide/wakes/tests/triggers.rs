@@ -2,7 +2,7 @@
 
 use super::support::world::{notifications, presences, register_daemon, reply, say, wakes};
 use super::{World, task};
-use crate::command::{Command, UpdateTask};
+use crate::command::{Command, UpdateTask, WakeAbout};
 use crate::decide::Decision;
 use crate::decide::tests::{Room, connected_room as room};
 use crate::delivery::WakeReason;
@@ -193,12 +193,12 @@ fn an_operator_wakes_an_agent_by_hand() {
     let Room { mut world, alice, codebot, .. } = room();
     let admin = world.admin("admin");
     let bob = world.add(admin, MemberKind::Human, "bob", None);
-    let wake = || Command::WakeAgent { agent: codebot };
+    let wake = || Command::WakeAgent { agent: codebot, about: None };
     let decision = world.done(alice, wake());
     assert_eq!(reasons(&decision), [(codebot, WakeReason::Manual)]);
     assert_eq!(world.refused(bob, wake()), refusal::NOT_AUTHORIZED);
-    assert_eq!(world.refused(alice, Command::WakeAgent { agent: bob }), refusal::NOT_AUTHORIZED);
-    assert_eq!(world.refused(alice, Command::WakeAgent { agent: MemberId(1) }), refusal::MEMBER_NOT_FOUND);
+    assert_eq!(world.refused(alice, Command::WakeAgent { agent: bob, about: None }), refusal::NOT_AUTHORIZED);
+    assert_eq!(world.refused(alice, Command::WakeAgent { agent: MemberId(1), about: None }), refusal::MEMBER_NOT_FOUND);
     let connection = world.state.connections_of(codebot)[0];
     world.disconnect(codebot, connection);
     assert_eq!(world.refused(alice, wake()), Refusal::conflict("the agent is offline"));
@@ -212,4 +212,65 @@ fn registering_another_workspaces_agent_diverts_no_wake() {
     world.done(Actor::connected(stranger, Door::Lark, connection), register_daemon(&[codebot]));
     let decision = world.woken_by(alice, say(general, "@codebot still mine?"));
     assert_eq!(wakes(&decision)[0].through, None);
+}
+
+fn about_message(message: MessageId) -> WakeAbout {
+    WakeAbout::Message { channel: None, message }
+}
+
+#[test]
+fn a_wake_by_hand_in_a_channel_bundles_what_is_said_there() {
+    let Room { mut world, alice, codebot, general } = room();
+    let newest = world.say(alice, general, "the build is red");
+    let woken = world.done(alice, Command::WakeAgent { agent: codebot, about: Some(WakeAbout::Channel(general)) });
+    let wake = wakes(&woken)[0];
+    assert_eq!((wake.channel, wake.recent.last().map(|last| last.id)), (Some(general), Some(newest.id)));
+}
+
+#[test]
+fn a_wake_by_hand_about_a_message_bundles_it_and_is_a_delivery_of_who_asked() {
+    let Room { mut world, alice, codebot, general } = room();
+    let message = world.say(alice, general, "the build is red");
+    world.say(alice, general, "and lunch is at twelve");
+    let about = || Command::WakeAgent { agent: codebot, about: Some(about_message(message.id)) };
+    world.done(alice, about());
+    let sent = world.time_passes(0);
+    assert_eq!(reasons(&sent), [(codebot, WakeReason::Manual)]);
+    let wake = wakes(&sent)[0];
+    assert_eq!((wake.channel, wake.recent.last().map(|last| last.id)), (Some(general), Some(message.id)));
+    let delivery = wake.delivery.clone().unwrap();
+    assert_eq!((delivery.sender, delivery.messages.clone()), (alice, vec![message.id]));
+    let answer = world.say(codebot, general, "it is green again");
+    assert_eq!(world.delivery(delivery.id).reply, Some(answer.id));
+}
+
+#[test]
+fn a_wake_by_hand_with_words_says_them_in_the_channel_and_wakes_once() {
+    for words in ["look at the build", "@codebot look at the build"] {
+        let Room { mut world, alice, codebot, general } = room();
+        let about = WakeAbout::Words { channel: general, content: words.to_owned() };
+        let said = world.woken_by(alice, Command::WakeAgent { agent: codebot, about: Some(about) });
+        let [wake] = wakes(&said)[..] else { panic!("{words}: {said:?}") };
+        assert_eq!(wake.recent.last().map(|last| (last.sender, last.content.as_str())), Some((alice, words)));
+    }
+}
+
+#[test]
+fn a_wake_by_hand_tells_nobody_of_what_they_may_not_see() {
+    let Room { mut world, alice, codebot, general } = room();
+    let secret = world.private("secret", &[alice]);
+    let message = world.say(alice, secret, "the plan");
+    let about = |about| Command::WakeAgent { agent: codebot, about: Some(about) };
+    let outside = Refusal::conflict("the agent is not in this channel");
+    assert_eq!(world.refused(alice, about(about_message(message.id))), outside);
+    let words = WakeAbout::Words { channel: secret, content: "hush".into() };
+    assert_eq!(world.refused(alice, about(words)), outside);
+    assert_eq!(world.refused(alice, about(WakeAbout::Channel(secret))), outside);
+    let elsewhere = WakeAbout::Message { channel: Some(general), message: message.id };
+    assert_eq!(world.refused(alice, about(elsewhere)), refusal::MESSAGE_NOT_FOUND);
+    let admin = world.admin("admin");
+    assert_eq!(world.refused(admin, about(about_message(message.id))), refusal::MESSAGE_NOT_FOUND);
+    let words = WakeAbout::Words { channel: general, content: "hello".into() };
+    assert_eq!(world.refused(admin, about(words.clone())), refusal::NOT_CHANNEL_MEMBER);
+    assert_eq!(world.refused(codebot, about(words)), refusal::NOT_AUTHORIZED, "nobody wakes himself");
 }

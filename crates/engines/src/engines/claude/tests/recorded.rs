@@ -381,8 +381,8 @@ fn who_is_not_logged_in_is_told_what_to_do() {
     for name in ["error-401", "error-401-2.1.197", "not-logged-in"] {
         let play = played(name);
         let error = play.completed().error.as_deref().unwrap();
-        assert!(error.contains("moot removed ANTHROPIC_API_KEY, because"), "{name}: {error}");
-        assert!(error.contains("engines.claude.use_api_billing") && error.contains("engines.claude.env"), "{error}");
+        assert!(error.contains("hint: start `claude` and say /login"), "{name}: {error}");
+        assert!(error.contains("ANTHROPIC_API_KEY") && error.contains("engines.claude.env"), "{error}");
         assert!(play.completed().answer.is_empty(), "{name}");
     }
     assert!(played("error-401").run().actions()[0].contains("\nhint: start `claude`"), "it tries for minutes");

@@ -3,12 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use folkmoot_core::Millis;
-use folkmoot_runs::availability::Availability;
 use parking_lot::Mutex;
+
+use crate::availability::Availability;
+
+/// Milliseconds since 1970.
+type Millis = i64;
 
 /// How long a look holds. A look starts one process per engine.
 const KEPT: u64 = 30_000;
+/// The same for who asks to look again, having just installed something.
+const KEPT_AGAIN: u64 = 2_000;
 
 /// The last look, and who is being tried; clones share both.
 #[derive(Clone, Debug, Default)]
@@ -22,15 +27,16 @@ pub type Found = Arc<Vec<Availability>>;
 impl EngineList {
     /// What the last look found. When that is too long ago there is a new one, and everybody who asks meanwhile waits for the
     /// same; who goes away meanwhile does not end it, so that asking and leaving starts nothing more.
-    pub async fn found<F>(&self, now: Millis, look: impl FnOnce() -> F + Send + 'static) -> Found
+    pub async fn found<F>(&self, now: Millis, again: bool, look: impl FnOnce() -> F + Send + 'static) -> Found
     where
         F: Future<Output = Vec<Availability>> + Send,
     {
+        let kept = if again { KEPT_AGAIN } else { KEPT };
         let last = Arc::clone(&self.last);
         let looked = tokio::spawn(async move {
             let mut last = last.lock().await;
             if let Some((at, found)) = &*last
-                && now.abs_diff(*at) < KEPT
+                && now.abs_diff(*at) < kept
             {
                 return Arc::clone(found);
             }
@@ -82,17 +88,21 @@ mod tests {
     async fn a_look_is_kept_for_a_while_and_then_taken_again() {
         let (list, looks) = (EngineList::default(), Arc::new(AtomicU32::new(0)));
         for now in [1_000, 1_001, 30_999] {
-            list.found(now, counted(&looks)).await;
+            list.found(now, false, counted(&looks)).await;
         }
         assert_eq!(looks.load(Ordering::SeqCst), 1);
-        list.found(31_000, counted(&looks)).await;
+        list.found(31_000, false, counted(&looks)).await;
         assert_eq!(looks.load(Ordering::SeqCst), 2);
+        list.found(32_999, true, counted(&looks)).await;
+        assert_eq!(looks.load(Ordering::SeqCst), 2, "pressed twice in a row");
+        list.found(33_000, true, counted(&looks)).await;
+        assert_eq!(looks.load(Ordering::SeqCst), 3);
     }
 
     #[tokio::test]
     async fn all_who_ask_at_once_share_one_look() {
         let (list, looks) = (EngineList::default(), Arc::new(AtomicU32::new(0)));
-        join_all((0..100).map(|now| list.found(now, counted(&looks)))).await;
+        join_all((0..100).map(|now| list.found(now, now % 2 == 0, counted(&looks)))).await;
         assert_eq!(looks.load(Ordering::SeqCst), 1);
     }
 
@@ -105,10 +115,10 @@ mod tests {
             let _ = opened.acquire().await;
             Vec::new()
         };
-        let impatient = list.found(0, slow);
+        let impatient = list.found(0, false, slow);
         assert!(tokio::time::timeout(std::time::Duration::from_millis(20), impatient).await.is_err());
         gate.add_permits(1);
-        list.found(1, counted(&looks)).await;
+        list.found(1, true, counted(&looks)).await;
         assert_eq!(looks.load(Ordering::SeqCst), 1);
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Daemon, DaemonEvent};
 use crate::hub::{NotKept, Rest};
-use crate::journal::Owed;
+use crate::journal::Outgoing;
 
 /// A diff is too long for a frame and goes over REST; it is owed like everything else.
 const DIFF: &str = "run.diff";
@@ -47,35 +47,35 @@ async fn put_diff(rest: &Rest, link: &Link, data: &Value) -> Result<(), CallErro
 
 impl Daemon {
     /// Writes it down, then sends it; returns its name. `delivery` names what this settles.
-    pub(super) async fn owe<R: Request>(&mut self, request: R, delivery: Option<&str>) -> String {
+    pub(super) async fn enqueue<R: Request>(&mut self, request: R, delivery: Option<&str>) -> String {
         // Our own types have string keys, so this cannot fail.
-        self.owe_kept(R::TYPE, serde_json::to_value(request).unwrap_or_default(), delivery).await
+        self.enqueue_kept(R::TYPE, serde_json::to_value(request).unwrap_or_default(), delivery).await
     }
 
     /// The same for the diff of a run.
-    pub(super) async fn owe_diff(&mut self, run_id: &str, diff: &str) {
+    pub(super) async fn enqueue_diff(&mut self, run_id: &str, diff: &str) {
         let diff = Diff { run_id: run_id.to_owned(), diff: diff.to_owned() };
-        self.owe_kept(DIFF, serde_json::to_value(diff).unwrap_or_default(), None).await;
+        self.enqueue_kept(DIFF, serde_json::to_value(diff).unwrap_or_default(), None).await;
     }
 
-    async fn owe_kept(&mut self, kind: &str, data: Value, delivery: Option<&str>) -> String {
-        let owed = self.owing(&uuid::Uuid::new_v4().to_string(), kind, data, delivery);
-        if let Err(error) = self.journal.owe(owed.clone()).await {
+    async fn enqueue_kept(&mut self, kind: &str, data: Value, delivery: Option<&str>) -> String {
+        let outgoing = self.outgoing(&uuid::Uuid::new_v4().to_string(), kind, data, delivery);
+        if let Err(error) = self.journal.enqueue(outgoing.clone()).await {
             // Sent all the same: if the hub takes it, nothing is lost.
             tracing::error!(%error, "what the hub is owed cannot be written down");
         }
         if let Some(delivery) = delivery {
             self.finished.insert(delivery.to_owned());
         }
-        let id = owed.id.clone();
-        self.deliver(owed);
+        let id = outgoing.id.clone();
+        self.deliver(outgoing);
         id
     }
 
     /// Everything that is owed, after a reconnect.
-    pub(super) async fn pay(&mut self) {
-        match self.journal.owed().await {
-            Ok(owed) => owed.into_iter().for_each(|owed| self.deliver(owed)),
+    pub(super) async fn resend(&mut self) {
+        match self.journal.unanswered().await {
+            Ok(outgoing) => outgoing.into_iter().for_each(|outgoing| self.deliver(outgoing)),
             Err(error) => tracing::error!(%error, "what the hub is owed cannot be read"),
         }
     }
@@ -83,26 +83,26 @@ impl Daemon {
     /// A wake came again although it has its result: the result is sent again.
     pub(super) async fn repeat(&mut self, delivery: &str) {
         let results = self.journal.results_of(delivery.to_owned()).await.unwrap_or_default();
-        results.into_iter().for_each(|owed| self.deliver(owed));
+        results.into_iter().for_each(|outgoing| self.deliver(outgoing));
     }
 
-    fn deliver(&self, owed: Owed) {
+    fn deliver(&self, outgoing: Outgoing) {
         if !self.link.is_ready() {
             return;
         }
         let (link, events): (Link, _) = (self.link.clone(), self.events.clone());
-        if owed.kind == DIFF {
+        if outgoing.kind == DIFF {
             let rest = self.rest.clone();
             tokio::spawn(async move {
-                let answer = put_diff(&rest, &link, &owed.data).await;
-                let _ = events.send(DaemonEvent::Settled { id: owed.id, answer });
+                let answer = put_diff(&rest, &link, &outgoing.data).await;
+                let _ = events.send(DaemonEvent::Settled { id: outgoing.id, answer });
             });
             return;
         }
-        let asked = link.begin(&owed.id, &owed.kind, &owed.data);
+        let asked = link.begin(&outgoing.id, &outgoing.kind, &outgoing.data);
         tokio::spawn(async move {
             let answer = asked.await.map(drop);
-            let _ = events.send(DaemonEvent::Settled { id: owed.id, answer });
+            let _ = events.send(DaemonEvent::Settled { id: outgoing.id, answer });
         });
     }
 
