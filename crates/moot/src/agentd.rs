@@ -1,5 +1,6 @@
 //! The daemon as the configuration sets it up: alone (`moot agentd`), or inside the hub.
 
+use folkmoot_terminal::Fault;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +18,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::config::{Agent, Config};
-use crate::fault::Fault;
 use crate::hosting::{self, Local};
 use crate::runner;
 

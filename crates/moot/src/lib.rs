@@ -3,7 +3,6 @@
 pub mod agentd;
 pub mod cli;
 mod desktop;
-mod fault;
 pub mod hosting;
 pub mod log;
 mod memory;

@@ -14,11 +14,11 @@ use folkmoot_hub::start::Running;
 use folkmoot_hub::{Doors, Hub, HubSettings};
 use folkmoot_services::{Mcp, Pools, Routing, mcp, pools, routing as routes};
 use folkmoot_store::{Location, Store, StoreError};
+use folkmoot_terminal::Fault;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
-use crate::fault::Fault;
 use crate::hosting::{self, Local};
 use crate::{agentd, desktop, log, memory, rest, routing, telegram};
 

@@ -1,5 +1,6 @@
 //! The Telegram bridge as the configuration sets it up, alone or beside the hub.
 
+use folkmoot_terminal::Fault;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::config::{self, Config, MessageOverflow, SessionMode};
-use crate::fault::Fault;
 use crate::runner;
 
 mod hub;

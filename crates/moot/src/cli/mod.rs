@@ -5,48 +5,32 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::config::{Loaded, Override, Sources, load};
-
-mod account;
 mod agent;
 mod agentd;
-mod approvals;
 mod backup;
 mod bot;
 mod carrier;
-mod channel;
-mod client;
 mod completions;
 mod config;
 mod conformance;
 mod doctor;
-mod echo;
 mod engines;
-mod fault;
-mod login;
-mod machine;
-mod mcp;
-mod member;
 mod migrate;
-mod names;
-mod output;
 mod pool;
 mod pool_agent;
-mod pool_listen;
-mod profile;
-mod prompt;
 mod run;
-mod runs;
-mod say;
-mod send;
 mod serve;
-mod tail;
 mod telegram;
 #[cfg(test)]
 mod tests;
 
-pub use crate::fault::Fault;
-pub use fault::report;
+use folkmoot_terminal::{
+    Settings, account, approvals, channel, client, data_dir_override, echo, login, machine, mcp, member, names, output,
+    pool_listen, profile, prompt, runs, say, send, tail,
+};
+
+pub use folkmoot_terminal::Fault;
+pub use folkmoot_terminal::report::report;
 
 /// Folkmoot: one hub where people and agents work together as equals.
 #[derive(Debug, Parser)]
@@ -215,29 +199,4 @@ pub fn command() -> clap::Command {
     let template =
         format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}Options:\n{{options}}{{after-help}}");
     command.help_template(template)
-}
-
-/// Where the commands find their configuration.
-struct Settings {
-    file: Option<PathBuf>,
-}
-
-impl Settings {
-    fn sources(&self) -> Sources {
-        Sources::of_process(self.file.clone())
-    }
-
-    fn load(&self) -> anyhow::Result<Loaded> {
-        self.load_with(Vec::new())
-    }
-
-    fn load_with(&self, overrides: Vec<Override>) -> anyhow::Result<Loaded> {
-        Ok(load(&Sources { overrides, ..self.sources() })?)
-    }
-}
-
-/// `--data-dir D` as a setting.
-fn data_dir_override(folder: Option<PathBuf>) -> Option<Override> {
-    let value = folder?.to_string_lossy().into_owned();
-    Some(Override { flag: "--data-dir", key: "server.data_dir", value })
 }

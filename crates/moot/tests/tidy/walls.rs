@@ -24,6 +24,7 @@ const MAY_SEE: &[(&str, &[&str])] = &[
     ("services", &["core", "doors", "hub"]),
     ("store", &["core", "database"]),
     ("telegram", &["action", "clients", "database", "engines", "runs"]),
+    ("terminal", &["action", "clients", "config", "core", "hub", "services", "store", "wire"]),
     ("testbed", &[]),
     ("wire", &[]),
 ];

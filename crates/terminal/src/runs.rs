@@ -3,8 +3,8 @@
 use folkmoot_core::moment;
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, cell, items, text};
-use super::{Fault, Settings, names, output};
+use crate::client::{HubArgs, Session, cell, items, text};
+use crate::{Fault, Settings, names, output};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, ListArgs, Session, cell, items, text};
-use super::{Fault, Settings, names, output, prompt};
+use crate::client::{HubArgs, ListArgs, Session, cell, items, text};
+use crate::{Fault, Settings, names, output, prompt};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\

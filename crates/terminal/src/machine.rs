@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, ListArgs, Session, items, text};
-use super::{Fault, Settings, output};
+use crate::client::{HubArgs, ListArgs, Session, items, text};
+use crate::{Fault, Settings, output};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\

@@ -7,9 +7,9 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode, Url, header};
 use serde_json::Value;
 
-use super::profile::{self, Profile};
-use super::{Fault, Settings};
-use crate::config::Secret;
+use crate::profile::{self, Profile};
+use crate::{Fault, Settings};
+use folkmoot_config::Secret;
 
 /// How every command that talks to a hub says which one.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -240,7 +240,7 @@ impl Hub {
         let Some(said) = said else {
             return self.strange(&format!("it answered {status}"));
         };
-        let fault = Fault::failed(format!("the hub refused: {}", super::output::printable(said)));
+        let fault = Fault::failed(format!("the hub refused: {}", crate::output::printable(said)));
         match (status, retry_after) {
             (StatusCode::UNAUTHORIZED, _) if self.token.is_some() => {
                 fault.hint(format!("the login may have expired; {}", login_hint(&self.base)))

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::Fault;
-use super::client::{Session, items, text};
-use crate::config::nearest;
+use crate::Fault;
+use crate::client::{Session, items, text};
+use folkmoot_config::nearest;
 
 /// A channel to write to or read from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use folkmoot_core::moment;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, cell, items, text};
-use super::{Fault, Settings, output};
+use crate::client::{HubArgs, Session, cell, items, text};
+use crate::{Fault, Settings, output};
 
 /// How much of a line the list shows.
 const MAX_IN_LIST: usize = 120;

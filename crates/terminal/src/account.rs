@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, ListArgs, Session, cell, items, text};
-use super::profile::{self, Profile};
-use super::{Fault, Settings, output, prompt};
-use crate::config::Secret;
+use crate::client::{HubArgs, ListArgs, Session, cell, items, text};
+use crate::profile::{self, Profile};
+use crate::{Fault, Settings, output, prompt};
+use folkmoot_config::Secret;
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\

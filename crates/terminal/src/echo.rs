@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::client::text;
-use super::{Fault, output};
+use crate::client::text;
+use crate::{Fault, output};
 use folkmoot_clients::Backoff;
 
 /// Clients of the router on this machine.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Fault;
-use crate::config::{Environment, Secret, paths};
+use crate::Fault;
+use folkmoot_config::{Environment, Secret, paths};
 use folkmoot_hub::modes;
 
 /// What is kept between two commands.

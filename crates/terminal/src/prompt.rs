@@ -4,8 +4,8 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::Fault;
-use crate::config::Secret;
+use crate::Fault;
+use folkmoot_config::Secret;
 
 /// Whether somebody is there to be asked.
 pub fn is_possible() -> bool {

@@ -3,8 +3,8 @@
 use folkmoot_core::moment;
 use serde_json::Value;
 
-use crate::cli::client::text;
-use crate::cli::output::{self, Paint, printable};
+use crate::client::text;
+use crate::output::{self, Paint, printable};
 
 /// Prints messages; remembers the day, so that a new one gets a line of its own.
 pub struct Printer {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::{Hub, HubArgs, Session, items, text};
-use super::{Fault, Settings, output};
+use crate::client::{Hub, HubArgs, Session, items, text};
+use crate::{Fault, Settings, output};
 use conversation::Conversation;
 use folkmoot_services::routing::words as told;
 use progress::ProgressLine;

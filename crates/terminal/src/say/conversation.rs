@@ -8,8 +8,8 @@ use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, ExternalPrinter};
 use tokio::sync::mpsc;
 
-use crate::cli::output;
-use crate::config::{Environment, paths};
+use crate::output;
+use folkmoot_config::{Environment, paths};
 
 const PROMPT: &str = "say> ";
 

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use folkmoot_action::visible;
 
-use super::output::Paint;
-use crate::config::{ConfigError, Problem};
 use crate::fault::Fault;
+use crate::output::Paint;
+use folkmoot_config::{ConfigError, Problem};
 
 /// Prints an error to standard error and says how the process ends.
 pub fn report(error: &anyhow::Error) -> ExitCode {

@@ -2,8 +2,8 @@
 
 use folkmoot_clients::mcp::Bridge;
 
-use super::client::{HubArgs, Session};
-use super::{Fault, Settings};
+use crate::client::{HubArgs, Session};
+use crate::{Fault, Settings};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -4,8 +4,8 @@ use std::io::{IsTerminal, Read};
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, Session, text};
-use super::{Fault, Settings, names, output};
+use crate::client::{HubArgs, Session, text};
+use crate::{Fault, Settings, names, output};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-use crate::cli::output;
+use crate::output;
 
 /// A longer line would wrap, and could not be taken back.
 const MAX_CHARS: usize = 78;

@@ -8,8 +8,8 @@ use folkmoot_clients::websocket::OpenError;
 use folkmoot_wire::lark::{Frame, Request};
 use tokio::sync::mpsc;
 
-use crate::cli::Fault;
-use crate::cli::client::Hub;
+use crate::Fault;
+use crate::client::Hub;
 
 const TIMING: Timing = Timing { heartbeat: Duration::from_secs(30), timeout: Duration::from_secs(15) };
 /// Frames that wait to be shown; then the hub waits too.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::client::{HubArgs, Session, text};
-use super::{Settings, names, output};
+use crate::client::{HubArgs, Session, text};
+use crate::{Settings, names, output};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{HubArgs, ListArgs, Session, cell, items, text};
-use super::{Settings, names, output, tail};
+use crate::client::{HubArgs, ListArgs, Session, cell, items, text};
+use crate::{Settings, names, output, tail};
 
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = "\

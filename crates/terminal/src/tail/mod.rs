@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use self::cursor::Cursor;
 use self::socket::{Socket, Trouble};
-use super::client::{HubArgs, Session, items, text};
-use super::names::{self, Target};
-use super::{Settings, output};
+use crate::client::{HubArgs, Session, items, text};
+use crate::names::{self, Target};
+use crate::{Settings, output};
 
 mod cursor;
 mod print;
@@ -116,7 +116,7 @@ impl Tail {
             let started = Instant::now();
             match self.connection(&mut connected_before).await? {
                 Trouble::Refused(fault) => return Err(fault.into()),
-                Trouble::Lost(why) if !connected_before => return Err(super::Fault::failed(why).into()),
+                Trouble::Lost(why) if !connected_before => return Err(crate::Fault::failed(why).into()),
                 Trouble::Lost(why) => {
                     // Only a connection that held for a while shows that all is well again.
                     if started.elapsed() > Duration::from_secs(60) {
@@ -255,7 +255,7 @@ impl Tail {
 }
 
 fn refused(said: &str) -> Trouble {
-    let fault = super::Fault::failed(format!("the hub refused: {}", output::printable(said)));
+    let fault = crate::Fault::failed(format!("the hub refused: {}", output::printable(said)));
     Trouble::Refused(match said {
         "not a channel member" => fault.hint("somebody in the channel can add you with `moot channel add CHANNEL YOU`"),
         _ => fault,
