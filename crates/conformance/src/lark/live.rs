@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Stage;
 use super::agents::presence as is_told;
-use super::member::is;
+use super::member::{Member, is};
 use crate::case::{Verdict, ensure};
 use crate::link::{short, word};
 
@@ -30,15 +30,27 @@ async fn typing(stage: &Stage, kind: &str) -> Verdict {
 }
 
 pub async fn presence(stage: Arc<Stage>) -> Verdict {
-    let (mut reader, other) = (stage.person().await?, stage.other().await?);
-    let id = other.id.clone();
-    // A server may keep changes to itself that were undone at once, so the other stays for a moment.
-    reader.link.silence(stage.quiet, "nothing in particular", |_| false).await?;
-    reader.link.forget();
-    other.link.close().await;
-    is_told(&mut reader, &id, "offline").await?;
+    let mut reader = stage.person().await?;
+    let id = is_told_of_going(&stage, &mut reader).await?;
     let _other = stage.other().await?;
     is_told(&mut reader, &id, "online").await
+}
+
+/// A server may keep changes to itself that were undone at once, so the other stays for a moment before it goes; where the
+/// server had no time to tell of it, for longer. The id of the other.
+async fn is_told_of_going(stage: &Stage, reader: &mut Member) -> Verdict<String> {
+    let mut stay = stage.quiet;
+    loop {
+        let other = stage.other().await?;
+        let id = other.id.clone();
+        reader.link.silence(stay, "nothing in particular", |_| false).await?;
+        reader.link.forget();
+        other.link.close().await;
+        if let Ok(told) = tokio::time::timeout(stay * 4, is_told(reader, &id, "offline")).await {
+            return told.map(|()| id);
+        }
+        stay *= 2;
+    }
 }
 
 fn is_notification(frame: &Value, said: &str) -> bool {
