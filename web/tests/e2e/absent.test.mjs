@@ -73,6 +73,8 @@ step('a person who is not here: add and send, and bob sees it', async () => {
   await ann.write('@bob and @coder, this is for you both');
   await dialog().getByRole('heading', { name: 'bob is not in #design' }).waitFor();
   await dialog().getByRole('button', { name: 'Add and send' }).click();
+  // Shown only after the page itself knows that bob was added, which is later than the hub knows.
+  await ann.message('this is for you both').waitFor();
   await until(async () => (await here(design)).join() === 'ann,bob,coder', 'bob is here');
 });
 
